@@ -1,4 +1,4 @@
-# The .sql files of the stores are built into the library. Editing one compiles it anew.
+# The .sql files of the stores are built into the library. Editing one recompiles it.
 #
 # As a script: cmake -D files=<a;b> -D namespace=<name> -D output=<file.cpp> -P embed_sql.cmake
 if(CMAKE_SCRIPT_MODE_FILE)

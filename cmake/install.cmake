@@ -1,4 +1,4 @@
-# What `cmake --install` puts where, so that find_package(sagabox) works.
+# Defines what `cmake --install` puts where, so that find_package(sagabox) works.
 include(CMakePackageConfigHelpers)
 
 set(sagabox_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sagabox)

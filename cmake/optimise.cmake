@@ -1,12 +1,13 @@
-# How much a compiler does for code that nobody waits for.
+# How much the compiler optimises code whose speed does not matter.
 
-# sagabox_cold(TARGET): no message passes through it, and half of its compile would be the optimiser's.
+# sagabox_cold(TARGET): not on the path of a message; optimising would take half of its compile
+# time.
 function(sagabox_cold target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
-# sagabox_runs_once(TARGET): the library under test is optimised. A test case runs once, and compiling
-# it takes far longer; UBSan doubles that, and watches the library anyway.
+# sagabox_runs_once(TARGET): the library under test is optimised. A test case runs once, and
+# compiling it takes far longer; UBSan doubles that, and it checks the library in any case.
 function(sagabox_runs_once target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Og>)
   if(SAGABOX_SANITIZE MATCHES "undefined")

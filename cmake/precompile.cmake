@@ -1,20 +1,20 @@
-# Half the time of a compile goes into headers that every file reads. That each file includes what it
-# needs is seen where it is compiled alone, without them: `./dev lint`.
+# Half the time of a compile is spent on headers that every file reads. Whether each file includes
+# what it needs is checked by `./dev lint`, which compiles each alone without them.
 option(SAGABOX_PRECOMPILE "precompile the headers that every file reads" OFF)
 
 function(sagabox_cache_precompiled target)
   if(CCACHE)
-    # It passes files with precompiled headers by unless told that these are no secret input. And it
-    # must compare headers as they are written: one that differs in a comment is the same to it once
-    # preprocessed, and another to the compiler, which then reads it beside the precompiled one. What
-    # a cache has from before that was said is not taken: hence the namespace.
+    # By default ccache does not cache files with precompiled headers; the sloppiness setting allows
+    # it. It must also compare headers unpreprocessed: one that differs in a comment only is the
+    # same to ccache once preprocessed, but not to the compiler, which then reads it in addition to
+    # the precompiled one. The namespace excludes older cache entries.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
     set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
       "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;CCACHE_DEPEND=1;CCACHE_NAMESPACE=depend;${CCACHE}")
   endif()
 endfunction()
 
-# sagabox_precompile(TARGET [<header>...]): those headers, and the ones everybody reads.
+# sagabox_precompile(TARGET [<header>...]): precompiles these headers, and the common ones.
 function(sagabox_precompile target)
   if(NOT SAGABOX_PRECOMPILE)
     return()

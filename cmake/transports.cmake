@@ -1,4 +1,4 @@
-# Transports whose client library is here are built; -DSAGABOX_HTTP=OFF leaves one out all the same.
+# Transports whose client library is installed are built; -DSAGABOX_HTTP=OFF leaves one out.
 # sagabox_transport(FOLDER TITLE MODULE VERSION PACKAGE)
 set(sagabox_transports)
 set(sagabox_transport_modules)

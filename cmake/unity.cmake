@@ -1,12 +1,13 @@
-# Most of the time of a compile goes into headers. So that they are read once for several files, the
-# files of one room are compiled together, a few at a time: `SAGABOX_UNITY`. A room is a folder of src
-# or of a suite of tests, with the folders in it; each store and each transport is one. Helpers of a room
-# must have different names then, which tests/house/unique_names.py looks after; that each file has the
-# includes it needs is what `./dev lint` looks after.
+# Most of the time of a compile is spent on headers. So that they are read once for several files,
+# `SAGABOX_UNITY` compiles the files of one room together, a few at a time. A room is a folder of
+# src or of a suite of tests, with its subfolders; each store and each transport is one. Helpers of
+# a room must have different names then, which tests/house/unique_names.py checks; `./dev lint`
+# checks that each file has the includes it needs.
 option(SAGABOX_UNITY "compile several files of a room at once" OFF)
 set(sagabox_unity_files_max 20)
 
-# sagabox_unity(TARGET): groups of at most so many, as equal as can be, in the order of their names.
+# sagabox_unity(TARGET): makes groups up to the maximum, of nearly equal size, in the order of the
+# names.
 function(sagabox_unity target)
   if(NOT SAGABOX_UNITY)
     return()

@@ -14,13 +14,13 @@ namespace {
 
 using spi::Move;
 
-/// What a move is called in texts.
+/// The words for a move in texts.
 struct MoveWords {
   AuditKind kind;
-  std::string_view done;     ///< of a message that moved
-  std::string_view allowed;  ///< what could have moved
-  std::string_view line;     ///< in the log
-  std::string_view stays;    ///< what a message is that did not move because its id is pending
+  std::string_view done;     ///< for a message that moved
+  std::string_view allowed;  ///< the states that allow the move
+  std::string_view line;     ///< the name in the log
+  std::string_view stays;    ///< the state of a message that did not move because its id is pending
 };
 
 MoveWords words(Move move) {
@@ -60,7 +60,7 @@ Status check_ids(std::span<const MessageId> ids, std::span<const Sequence> seque
   return {};
 }
 
-/// A note that may be left out.
+/// Checks a note that may be omitted.
 Status check_remark(const std::string& note) {
   if (note.empty()) return {};
   return admin::check_text("note", note, Admin::note_length_max);
@@ -105,7 +105,8 @@ Admin::Records Admin::records_of(const MoveOrder& order) const {
     spi::FindRequest wanted{.table = order.table, .id = id, .tenant = *whose, .with_payload = true};
     if (!order.sequences.empty()) wanted.sequence = order.sequences[at];
     auto record = store_->outbox_admin().find(wanted);
-    // Without it the event says less; the act goes on, and the store's own log is complete.
+    // Without it the event has fewer details; the act continues, and the store's own audit log is
+    // complete.
     if (!record.ok() || !*record) {
       records[id].id = id;
     } else {

@@ -7,20 +7,20 @@
 #include <string>
 #include <string_view>
 
-/// What the answers of every `explain` have in common. Pure.
+/// Shared by the answers of every `explain`. Pure.
 namespace sagabox::admin {
 
-/// Null: nobody has it.
+/// Null if the shard has no owner.
 const spi::ShardOwner* owner_of(std::span<const spi::ShardOwner> owners, Shard shard);
 /// "relay-b, lease 11s left, epoch 42", or "nobody".
 std::string owner_text(const spi::ShardOwner* owner);
 
-/// One more line, its text in a column of its own.
+/// Adds a line, with its text in a column of its own.
 void add_answer_line(std::string& text, std::string_view label, std::string_view line);
 
-/// For a terminal, a line each, without a line's end after the last. Reasons up to `last_fact` say
-/// what is so; those behind it what is waited for, the first one first, with `another` before the
-/// rest.
+/// Prints the answer for a terminal, one line each, without a newline after the last. Reasons up to
+/// `last_fact` describe the current state; those behind it say what is waited for, the first one
+/// first, with `another` before the rest.
 template <class Answer, class Why>
 std::string answer_text(const Answer& answer, Why last_fact, std::string_view another) {
   std::string text = answer.state;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint32_t entries_a_read = 1000;
 
-/// Keeps the first problems, and counts all.
+/// Stores the first problems, and counts all.
 class Findings {
  public:
   explicit Findings(AuditReport& report) : report_(report) {}
@@ -28,13 +28,13 @@ Result<AuditReport> Admin::verify_audit(const std::optional<AuditHead>& anchor) 
   auto& log = store_->audit();
   AuditReport report;
   Findings findings(report);
-  // Always from the first entry: an anchor only says that one of them is known.
+  // Always starts at the first entry: an anchor only proves one known entry.
   AuditVerifier verifier;
   AuditAnchor kept(anchor.value_or(AuditHead{}));
   std::uint64_t after = 0;
   for (;;) {
-    // Others append meanwhile. Asked before the read: what it names must be found, and what was
-    // found before must not lie past it.
+    // Others append meanwhile. The head is read before the entries: the entry that it names must be
+    // found, and the last known entry must not be beyond it.
     const auto head = log.head();
     if (!head.ok()) return head.error();
     const auto entries = log.read(after, entries_a_read);

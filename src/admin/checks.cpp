@@ -14,7 +14,7 @@ struct GivenText {
   std::size_t length_max;
 };
 
-/// Says which option is wrong.
+/// Turns the error into one of an option.
 Status option(const Status& status) {
   if (status.ok()) return {};
   return Error{Code::config_invalid, status.error().message};

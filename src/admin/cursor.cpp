@@ -9,7 +9,7 @@
 namespace sagabox::admin {
 namespace {
 
-/// Texts say their length, so that no two lists spell the same.
+/// Texts are preceded by their lengths, so that no two lists have the same encoding.
 class Spelling {
  public:
   void add(std::string_view text) {

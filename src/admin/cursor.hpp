@@ -9,12 +9,12 @@
 
 namespace sagabox::admin {
 
-/// Which list a cursor belongs to; another list has another number, but for chance.
+/// Identifies the list that a cursor belongs to; another list has another number, except by chance.
 std::uint32_t list_mark(const TableName& table, MessageState state, const MessageFilter& filter);
 
-/// Where a list goes on, as a text that users hand back and need not understand.
+/// The position where a list continues, as a text that users pass back unchanged.
 std::string cursor_text(std::uint32_t mark, Sequence after);
-/// The start for an empty text; error for one of another list.
+/// The start for an empty text; an error for the cursor of another list.
 Result<Sequence> cursor_place(std::uint32_t mark, std::string_view text);
 
 }  // namespace sagabox::admin

@@ -15,7 +15,7 @@ using spi::Finding;
 
 constexpr std::uint64_t slot_transactions_max = 1'000'000;
 constexpr Duration skew_max = std::chrono::seconds(2);
-/// A key that waits for less is an ordinary retry.
+/// A key that is blocked for less is an ordinary retry.
 constexpr Duration blocked_min = std::chrono::seconds(10);
 constexpr std::size_t blocked_shown_max = 3;
 constexpr std::size_t unrouted_shown_max = 3;

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-/// What is wrong with a table, told from facts that somebody has asked for. Pure.
+/// Finds the problems of a table in facts that the caller has queried. Pure.
 namespace sagabox::admin {
 
-/// Messages whose result the store refuses, as the process that holds them back tells.
+/// Messages whose result the store refuses, as reported by the process that holds them back.
 struct RefusedFacts {
   std::uint64_t count = 0;
   std::vector<RefusedResult> first{};
@@ -29,7 +29,7 @@ struct UnroutedFacts {
 /// Quarantined because the store refused their result.
 struct SetAsideFacts {
   std::uint64_t count = 0;
-  bool more = false;      ///< not all quarantined messages were looked at
+  bool more = false;      ///< not all quarantined messages were checked
   MessageRecord first{};  ///< if there is one
 };
 
@@ -47,13 +47,14 @@ struct TableFacts {
   SetAsideFacts set_aside{};
 };
 
-/// The gravest first; texts do not name the table.
+/// The most severe first; texts do not name the table.
 std::vector<spi::Finding> findings_of(const TableFacts& facts);
 
-/// Of a target that is down.
+/// The finding for a target that is down.
 spi::Finding down_finding(const DestinationState& target);
 
-/// Leases do not depend on it, but people compare times. `before` and `after` it was asked.
+/// Leases do not depend on the clocks, but people compare times. The database was asked between
+/// `before` and `after`.
 std::optional<spi::Finding> clock_finding(WallTime before, WallTime database, WallTime after);
 
 }  // namespace sagabox::admin

@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::size_t line_bytes_max = 300;
 constexpr std::size_t note_bytes_max = 500;
-/// Open for longer, it may be the one that writes what is looked for.
+/// A transaction open for longer may be the one that writes the missing message.
 constexpr Duration transaction_noticed = std::chrono::seconds(1);
 
-/// What somebody wrote, fit for one line.
+/// Cleans a user's text for one line.
 std::string line(std::string_view text) { return clean_error(text, line_bytes_max); }
 
 std::string ago(WallTime then, WallTime now) { return age_text(now - then) + " ago"; }
@@ -30,7 +30,7 @@ std::string failure_text(const MessageRecord& record) {
   return text;
 }
 
-/// Puts the answer together for a message that is there.
+/// Builds the answer for an existing message.
 class Answer {
  public:
   explicit Answer(const MessageFacts& facts) : facts_(facts), record_(*facts.record) {}

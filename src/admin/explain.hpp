@@ -14,23 +14,23 @@
 
 namespace sagabox::admin {
 
-/// Pending messages of the same key that go first. Messages that are merely delayed, or were
-/// released, hold up nobody and are not among them.
+/// Earlier pending messages of the same key. Messages that are merely delayed, or were released,
+/// hold up no others and are not included.
 struct EarlierOfKey {
   std::uint64_t count = 0;
-  bool more = false;                  ///< nobody counted further
+  bool more = false;                  ///< there may be more, which were not counted
   std::vector<Sequence> sequences{};  ///< the first of them
 };
 
-/// All that is known about a message at one moment.
+/// All facts about a message at one moment.
 struct MessageFacts {
   std::string table{};
   MessageId id{};
-  std::optional<MessageRecord> record{};  ///< nothing: not there
+  std::optional<MessageRecord> record{};  ///< nullopt: it does not exist
   std::vector<Pause> pauses{};            ///< of the table
   std::vector<spi::ShardOwner> owners{};  ///< of the scope that delivers the table
   EarlierOfKey earlier{};
-  std::vector<HeldUp> held_up{};                 ///< as a router knows; none where nobody asked one
+  std::vector<HeldUp> held_up{};                 ///< from a router; empty if none was asked
   std::optional<Duration> oldest_transaction{};  ///< of the database
   WallTime now{};                                ///< by the database's clock
   std::optional<RefusedResult> refused{};        ///< as the process that delivers knows

@@ -74,7 +74,7 @@ Result<std::optional<DeliveryRecord>> HubAdmin::stored_delivery(const DeliveryId
   return found;
 }
 
-/// Of a dead one the snapshot, which stays when the event is gone.
+/// For a dead delivery, its snapshot, which remains when the event is deleted.
 Result<std::optional<EventView>> HubAdmin::event_of(const DeliveryRecord& delivery,
                                                     Admin::PayloadToo payload) const {
   if (delivery.state == DeliveryState::dead) {
@@ -102,7 +102,7 @@ Result<std::optional<DeliveryView>> HubAdmin::delivery(const DeliveryId& id,
   auto attempts = hub_.admin.attempts(id);
   if (!attempts.ok()) return attempts.error();
   view.attempts = *std::move(attempts);
-  // An endpoint may send back what it was sent.
+  // An endpoint may return the payload that it received.
   if (payload == Admin::PayloadToo::no) {
     for (auto& attempt : view.attempts) attempt.result.answer.clear();
   }
@@ -163,7 +163,8 @@ Result<std::vector<spi::Requeued>> HubAdmin::requeue(std::span<const DeliveryId>
     const auto found = stored_delivery(id);
     if (!found.ok()) return found.error();
     if (*found && (*found)->state == DeliveryState::dead) dead.push_back(**found);
-    // The store writes no event of one that is not theirs, or not there.
+    // The store writes no audit event for a delivery that does not exist or belongs to another
+    // tenant.
     audit.push_back(admin::requeue_event(found->value_or(DeliveryRecord()), options_.admin.actor,
                                          note, options_.admin.clock->wall_now()));
   }
@@ -241,7 +242,7 @@ Result<RequeueReport> HubAdmin::requeue_matching(const RequeueOrder& order,
   if (auto status = check_enabled(*rows); !status.ok()) return status.error();
   const auto before = matching(order, true);
   if (!before.ok()) return before.error();
-  // The oldest first, so that what is requeued keeps the order of its key.
+  // The oldest first, so that requeued deliveries keep the order of their key.
   std::ranges::reverse(*rows);
   RequeueReport report{.already = std::min(before->size(), requeue_rows_max)};
   report.matched = rows->size() + report.already;

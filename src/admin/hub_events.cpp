@@ -11,7 +11,7 @@
 namespace sagabox {
 namespace {
 
-/// "events[3]." in front of what is wrong with the fourth of several.
+/// Puts "events[3]." before the error of the fourth of several.
 Error in_event(const Error& error, std::size_t number, std::size_t count) {
   if (count == 1) return error;
   return {error.code, "events[" + std::to_string(number) + "]." + error.message};
@@ -30,7 +30,7 @@ Result<HubEvent> event_from(const EventOrder& order, std::string tenant, UlidSou
                                         .id = order.id ? order.id->str() : std::string()},
                                        {}, ids, clock);
   if (!message.ok()) {
-    // An event's type is a message's topic.
+    // The type of an event is the topic of its message.
     auto error = message.error();
     constexpr std::string_view topic = "topic";
     if (error.message.starts_with(topic)) error.message.replace(0, topic.size(), "type");

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t hub_error_shown_max = 300;
 
-/// What the answers about a delivery and about a subscription have in common.
+/// Shared by the answers about a delivery and about a subscription.
 class HubAnswerText {
  protected:
   HubAnswerText(WallTime now, const std::optional<EndpointState>& endpoint)
@@ -34,7 +34,7 @@ class HubAnswerText {
     return "sagabox subscription " + std::string(verb) + " " + subscription.str();
   }
 
-  /// `whose`: "its subscription" of a delivery, "it" of itself.
+  /// `whose`: "its subscription" for a delivery, "it" for the subscription itself.
   void state_of(const SubscriptionRecord& record, const std::string& whose) {
     const auto why = record.reason.empty() ? std::string() : ": " + clean_error(record.reason);
     switch (record.state) {
@@ -76,7 +76,7 @@ class HubAnswerText {
     next("start a daemon with hub.enabled");
   }
 
-  /// Only its owner knows.
+  /// Known only if the owner was asked.
   void endpoint_down() {
     if (!endpoint_ || !endpoint_->down_since) return;
     because(DeliveryWhy::endpoint_down,
@@ -89,7 +89,7 @@ class HubAnswerText {
   DeliveryExplanation answer_;
 };
 
-/// Puts the answer about a delivery together.
+/// Builds the answer about a delivery.
 class DeliveryAnswerText final : private HubAnswerText {
  public:
   explicit DeliveryAnswerText(const DeliveryFacts& facts)
@@ -210,7 +210,7 @@ class DeliveryAnswerText final : private HubAnswerText {
   const DeliveryRecord& delivery_;
 };
 
-/// Puts the answer about a subscription together: why nothing goes out for it.
+/// Builds the answer about a subscription: why nothing is sent for it.
 class SubscriptionAnswerText final : private HubAnswerText {
  public:
   explicit SubscriptionAnswerText(const SubscriptionFacts& facts)
@@ -252,7 +252,7 @@ class SubscriptionAnswerText final : private HubAnswerText {
       return reason.why > DeliveryWhy::attempts_fail;
     });
   }
-  /// The last of them did.
+  /// True if the last attempt failed.
   [[nodiscard]] bool fails() const {
     const auto& attempts = facts_.health.attempts;
     return attempts.last_failed_at &&
@@ -278,7 +278,7 @@ class SubscriptionAnswerText final : private HubAnswerText {
                      : ": " + clean_error(attempts.last_error, hub_error_shown_max)));
   }
 
-  /// What its limits and its window keep waiting.
+  /// The deliveries that wait because of its limits and its window.
   void turns() {
     if (!endpoint_ || endpoint_->down_since || endpoint_->ready == 0) return;
     because(DeliveryWhy::over_limit, "its limits: " + std::to_string(endpoint_->under_way) +

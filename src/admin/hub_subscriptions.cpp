@@ -24,12 +24,12 @@ constexpr int change_tries = 3;
 constexpr std::uint64_t disabled_per_enabled_max = 10;
 
 struct ActPlan {
-  SubscriptionState from;  ///< the only state it may be in, but for the one it leads to
+  SubscriptionState from;  ///< the only allowed state besides the resulting one
   SubscriptionState to;
   AuditKind kind;
 };
 
-/// `from` of disable is not looked at: whatever is not disabled can be.
+/// `from` of disable is ignored: every subscription that is not disabled can be.
 ActPlan plan_of(SubscriptionAct act, const SubscriptionRecord& record) {
   using State = SubscriptionState;
   switch (act) {
@@ -47,7 +47,7 @@ ActPlan plan_of(SubscriptionAct act, const SubscriptionRecord& record) {
           AuditKind::hub_subscription_enabled};
 }
 
-/// What would bring a subscription in that state further.
+/// What to do with a subscription in that state.
 std::string_view way_out(SubscriptionState state) {
   switch (state) {
     case SubscriptionState::unverified:
@@ -88,7 +88,7 @@ bool says_the_same(const SubscriptionRecord& one, const SubscriptionRecord& othe
          one.target == other.target && one.settings == other.settings;
 }
 
-/// "name, target": what differs.
+/// The names of the fields that differ: "name, target".
 std::string differences(const SubscriptionRecord& before, const SubscriptionRecord& after) {
   std::string text;
   const auto add = [&](bool differs, std::string_view what) {
@@ -103,7 +103,7 @@ std::string differences(const SubscriptionRecord& before, const SubscriptionReco
   return text;
 }
 
-/// An HTTP endpoint and another target cannot replace each other.
+/// An HTTP endpoint cannot be replaced by another kind of target, or the reverse.
 Status check_same_kind(const SubscriptionRecord& before, const SubscriptionRecord& changed) {
   if (admin::is_http_target(changed.target) == admin::is_http_target(before.target)) return {};
   return admin::wrong(
@@ -111,7 +111,7 @@ Status check_same_kind(const SubscriptionRecord& before, const SubscriptionRecor
       "subscription");
 }
 
-/// It matches events, and would go on with an endpoint that has not proved itself.
+/// True if it matches events, and the change would lead to an endpoint that is not verified.
 bool needs_proof_first(const SubscriptionRecord& before, const SubscriptionRecord& changed) {
   const bool matches =
       before.state == SubscriptionState::active || before.state == SubscriptionState::paused;
@@ -235,7 +235,7 @@ Result<CreatedSubscription> HubAdmin::create(const SubscriptionOrder& order) {
                  "secrets with; " +
                      options_.secret_key_cure};
   }
-  // Active only once its secret is there: nothing goes out unsigned.
+  // Active only after its secret is stored, so that nothing is sent unsigned.
   if (!http) record.state = SubscriptionState::active;
   const auto known = hub_.subscriptions.get(record.id);
   if (!known.ok()) return known.error();
@@ -261,7 +261,7 @@ Result<CreatedSubscription> HubAdmin::create(const SubscriptionOrder& order) {
   return created;
 }
 
-/// The same order again: a repetition finishes what the first one began.
+/// The same order was repeated: this finishes what the first request began.
 Result<CreatedSubscription> HubAdmin::created_before(const SubscriptionRecord& wanted,
                                                      bool verify) {
   auto found = existing(wanted.id);
@@ -354,7 +354,7 @@ Result<SubscriptionView> HubAdmin::change(const SubscriptionChange& change) {
     if (auto status = check_same_kind(*found, next); !status.ok()) return status.error();
     const auto differs = differences(*found, next);
     if (differs.empty()) return admin::subscription_view(*found, Admin::PayloadToo::no);
-    // Before the change, not after it: meanwhile it would match nothing, and lose events.
+    // Before the change: otherwise it would match nothing during the verification, and lose events.
     if (change.verify && needs_proof_first(*found, next)) {
       if (auto status = proved(next); !status.ok()) return status.error();
     }
@@ -410,7 +410,7 @@ Result<ProbeReport> HubAdmin::send_probe(EndpointProbe::Kind kind, const Subscri
   if (!secrets.ok()) return secrets.error();
   auto report = options_.probe(
       {.kind = kind, .subscription = record, .secrets = std::move(secrets->front().secrets)});
-  // An endpoint may send back what it was sent, and show what is behind its address.
+  // An endpoint may return the data that it received, and reveal what is behind its address.
   if (report.ok() && payload == Admin::PayloadToo::no) report->answer.clear();
   return report;
 }

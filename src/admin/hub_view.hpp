@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-/// Rows of the hub as operators see them. Pure.
+/// Rows of the hub as shown to operators. Pure.
 namespace sagabox::admin {
 
 EventView event_view(const HubEvent& event, Admin::PayloadToo payload);
@@ -17,7 +17,7 @@ SubscriptionView subscription_view(const SubscriptionRecord& record, Admin::Payl
 Result<std::optional<Sequence>> sequence_cursor(std::string_view text);
 Status check_times(std::string_view field, const std::optional<WallTime>& from,
                    const std::optional<WallTime>& to);
-/// A note that may be left out.
+/// Checks a note that may be omitted.
 Status check_hub_note(const std::string& note);
 
 }  // namespace sagabox::admin

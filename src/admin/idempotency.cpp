@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t batch_rows = 1000;
 
-/// The last key of a page. Its parts are printable, so a line end separates them.
+/// The last key of a page. Its parts are printable, so a newline can separate them.
 std::string cursor_text(const IdempotencyKey& last) {
   std::string text;
   append_base64(last.tenant + "\n" + last.consumer + "\n" + last.key, text);

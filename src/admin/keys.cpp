@@ -25,7 +25,7 @@ struct OfKey {
   bool more = false;
 };
 
-/// Pending messages of a key that hold their place, among the first `rows_max`.
+/// Pending messages of a key that block later ones, among the first `rows_max`.
 Result<OfKey> pending_of_key(Store& store, const TableName& table, MessageFilter filter,
                              std::uint32_t rows_max, bool heads_block = true) {
   auto reply = store.outbox_admin().list({.table = table,
@@ -39,7 +39,7 @@ Result<OfKey> pending_of_key(Store& store, const TableName& table, MessageFilter
   return found;
 }
 
-/// Who keeps a service running, and what he notes, is not for those who are bound to a tenant.
+/// Names of workers and notes of operators are hidden from callers bound to a tenant.
 void hide_names(std::vector<spi::ShardOwner>& owners) {
   static const auto somebody = WorkerId::parse("relay").value();
   for (auto& owner : owners) {
@@ -47,7 +47,7 @@ void hide_names(std::vector<spi::ShardOwner>& owners) {
   }
 }
 
-/// Where messages go, and what came back last: that may have been of another tenant.
+/// Hides the targets of messages, and their last errors, which may be about another tenant.
 void hide_targets(std::vector<HeldUp>& held_up) {
   for (auto& one : held_up) {
     if (one.by == HeldUp::By::no_route) continue;
@@ -56,7 +56,7 @@ void hide_targets(std::vector<HeldUp>& held_up) {
   }
 }
 
-/// The classes that a key may wait behind: a text each that names their target.
+/// The classes that a key may wait behind: one text for each, which names the target.
 std::vector<std::string> behind_of(const OwnerView& view, const AdminOptions& options) {
   std::vector<std::string> texts;
   for (const auto& [topic, tenant] : view.key_behind) {

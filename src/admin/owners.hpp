@@ -6,10 +6,10 @@
 
 namespace sagabox::admin {
 
-/// Who works on a table.
+/// The owners of a table.
 struct TableOwners {
   spi::Census relays{};
-  std::optional<spi::ShardOwner> replayer{};  ///< who runs its replay jobs
+  std::optional<spi::ShardOwner> replayer{};  ///< the owner of its replay jobs
   std::optional<spi::ShardOwner> purger{};
 };
 

@@ -9,7 +9,7 @@ namespace sagabox {
 namespace {
 
 constexpr std::uint32_t batch_rows_max = 10'000;
-/// Older than anything, and far from where a clock's numbers end.
+/// Older than any message, and far from the limits of a clock.
 constexpr Duration longest = std::chrono::hours(24 * 365 * 100);
 
 Status check(const PurgeOrder& order) {
@@ -38,7 +38,7 @@ Result<Purged> Admin::purge(const TableName& table, const PurgeOrder& order,
   if (order.dry_run) {
     const auto stats = rows.stats(table);
     if (!stats.ok()) return stats.error();
-    // What is exactly that old goes too.
+    // Rows of exactly this age are deleted too.
     const auto age = std::chrono::duration_cast<WallTime::duration>(*order.older_than);
     const auto counted = rows.count(
         table, order.state, MessageFilter{.until = stats->now - age + WallTime::duration(1)});

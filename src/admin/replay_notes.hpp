@@ -8,8 +8,8 @@
 
 namespace sagabox::admin {
 
-/// What to know before these messages are replayed, a sentence each. `older`: those that ended
-/// longer ago than inboxes keep keys.
+/// Notes for the operator before these messages are replayed, a sentence each. `older`: the number
+/// of those that ended longer ago than inboxes keep keys.
 std::vector<std::string> replay_notes(const ReplayOrder& order, std::uint64_t matched,
                                       std::uint64_t older);
 

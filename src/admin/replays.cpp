@@ -13,7 +13,7 @@ namespace {
 
 std::string job_name(ReplayJobId id) { return "replay job " + std::to_string(id.value); }
 
-/// Nothing is wrong with it, or what is.
+/// Returns an error if the job cannot change to this state.
 Status check_change(const ReplayJob& job, ReplayJob::State to) {
   const bool running = job.state == ReplayJob::State::running;
   const bool resumes = to == ReplayJob::State::running;
@@ -41,7 +41,7 @@ Result<ReplayOrder> Admin::checked(const ReplayOrder& order) const {
 
 Result<std::uint64_t> Admin::older_than_window(const TableName& table,
                                                const ReplayOrder& order) const {
-  // By the database's clock, as its messages end.
+  // By the database's clock, like the end times of its messages.
   const auto stats = store_->outbox_admin().stats(table);
   if (!stats.ok()) return stats.error();
   auto filter = order.filter;

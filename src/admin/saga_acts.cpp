@@ -61,7 +61,7 @@ saga::ReplyRequest reply_request(const SagaReplyOrder& order) {
   return request;
 }
 
-/// The body of a command, which its reader takes.
+/// The body of a command in the format of its reader.
 Result<std::string> body_of(const SagaOrder& order, const std::string& actor) {
   SagaCommand command{.kind = order.kind};
   Status readable;
@@ -101,10 +101,10 @@ IdType new_id(const Clock& clock) {
   return ids.next<IdType>();
 }
 
-/// A start that is sent again meets the first saga, by its key or else by its command id.
+/// A repeated start finds the first saga, by its key or otherwise by its command id.
 SagaId started_saga(const SagaCommand& command, const SagaStartOrder& order, const Clock& clock) {
   auto key = order.key;
-  // No key has a line feed.
+  // Keys contain no line feed.
   if (key.empty() && order.command) key = "command\n" + order.command->str();
   return key.empty() ? new_id<SagaId>(clock) : saga_id_of(command.tenant, command.definition, key);
 }
@@ -132,7 +132,7 @@ Result<SagaReceipt> SagaAdmin::send(SagaCommand command, Duration wait) {
   for (;;) {
     const auto results = store_->sagas()->results(std::span(&command.id, 1));
     if (!results.ok()) return results.error();
-    // Another saga's result says nothing about this command, which is in the inbox.
+    // A result of another saga says nothing about this command, which is in the inbox.
     if (!results->empty() && results->front().saga == command.saga) {
       return receipt_of(results->front());
     }

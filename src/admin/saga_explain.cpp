@@ -21,7 +21,7 @@ std::string version_name(const SagaView& view) {
   return view.definition + " v" + std::to_string(view.definition_version);
 }
 
-/// Puts the answer together.
+/// Builds the answer.
 class SagaAnswerText {
  public:
   explicit SagaAnswerText(const SagaFacts& facts) : facts_(facts), view_(facts.view) {}

@@ -8,12 +8,12 @@
 
 namespace sagabox::admin {
 
-/// All that is known about a saga at one moment.
+/// All facts about a saga at one moment.
 struct SagaFacts {
   SagaView view{};
   Shard shard{};
-  std::optional<spi::Census> owners{};  ///< of the scope of its definition; null: not asked
-  std::vector<SagaCommand> commands{};  ///< that its owner has not taken yet, the first of them
+  std::optional<spi::Census> owners{};  ///< of the scope of its definition; nullopt: not asked
+  std::vector<SagaCommand> commands{};  ///< the first of those that its owner has not applied yet
 };
 
 /// Pure: no store, clock or thread.

@@ -8,7 +8,7 @@
 namespace sagabox::admin {
 namespace {
 
-/// Fills in what the definition says of it.
+/// Adds the definition's data for the step.
 void describe(SagaStepView& view, const SagaStep& step) {
   view.name = step.name;
   view.wait = step.wait;

@@ -111,7 +111,7 @@ Result<std::optional<SagaHistory>> SagaAdmin::history(const SagaId& id, std::uin
     more = page->size() == history_rows;
     all.insert(all.end(), page->begin(), page->end());
   }
-  // What was written after the record was read is not a fault of the history.
+  // Entries written after the record was read are not errors of the history.
   std::erase_if(all, [&](const auto& entry) { return entry.number > instance->history_number; });
   history.problem = saga::verify_history(all, *instance);
   return std::optional(std::move(history));

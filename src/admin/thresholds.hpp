@@ -6,7 +6,7 @@
 
 namespace sagabox::admin {
 
-/// Open for longer, a transaction makes itself felt.
+/// A transaction open for longer has noticeable effects.
 inline constexpr Duration transaction_max = std::chrono::seconds(60);
 
 }  // namespace sagabox::admin

@@ -25,17 +25,17 @@
 
 namespace sagabox::assembly {
 
-/// Who delivers what is in a table.
+/// Which process delivers the messages of a table.
 enum class Delivery : std::uint8_t {
-  here,       ///< this daemon, together with others that do
-  elsewhere,  ///< somebody else; this one only takes messages in
-  external,   ///< a reader of its own kind (change data capture); this one deletes by age
+  here,       ///< this daemon, together with others in this mode
+  elsewhere,  ///< another process; this one only accepts messages
+  external,   ///< a reader such as change data capture; this one deletes by age
 };
 
 struct TableSettings {
-  std::string preset{};  ///< whose defaults `options` began with; empty: ours
+  std::string preset{};  ///< the preset that `options` started from; empty: the library's defaults
   Delivery delivery = Delivery::here;
-  OutboxOptions options{};  ///< its `table` is the name; nothing that is not a setting is set
+  OutboxOptions options{};  ///< `table` is the name; options that are not settings are not set
 };
 
 struct StoreSettings {
@@ -44,24 +44,24 @@ struct StoreSettings {
   StoreOptions options{};
   BackendOptions backend{};
   std::vector<std::string> options_given{};  ///< of `backend`, by name
-  TableSettings defaults{};                  ///< what its tables begin with
+  TableSettings defaults{};                  ///< the defaults of its tables
   std::vector<TableSettings> tables{};
 };
 
 struct RouteSettings {
   RouteOptions options{};
-  std::string schema_file{};  ///< where `options.schema` was read
+  std::string schema_file{};  ///< the file that `options.schema` was read from
 };
 
-/// A function of the daemon that shows on standard output what it is given.
+/// A function of the daemon that prints its messages to standard output.
 inline constexpr auto show_address = "fn:show";
 
-/// `credentials` of its base are made of those here.
+/// The `credentials` of the base class are computed from those here.
 struct HttpSettings : http::Options {
   std::vector<TenantCredentials> tenant_credentials{};
 };
 
-/// The ways that routes can name. Only those that they do name are opened.
+/// The transports that routes can name. Only those that are named are opened.
 struct TransportSettings {
   HttpSettings http{};
   kafka::Options kafka{};
@@ -71,13 +71,13 @@ struct TransportSettings {
   mqtt::Options mqtt{};
 };
 
-/// Of the listener; both or none.
+/// The listener's files; both or none.
 struct TlsFiles {
   std::string certificate_file{};
   std::string key_file{};
 };
 
-/// What the REST API takes of its clients. Every limit is for the whole of what it names.
+/// Limits for clients of the REST API. Every limit is for the whole of what it names.
 struct RestSettings {
   LogLevel request_log = LogLevel::debug;
   std::uint32_t connections_max = 1024;
@@ -92,9 +92,9 @@ struct RestSettings {
   std::uint64_t idempotency_answer_bytes_max = 64UL * 1024;
 };
 
-/// Of the tables of inboxes and requests in every store, where they are.
+/// For the tables of inboxes and requests in every store that has them.
 struct IdempotencySettings {
-  std::optional<Duration> inbox_window{};  ///< null: see `Configuration::inbox_window`
+  std::optional<Duration> inbox_window{};  ///< nullopt: see `Configuration::inbox_window`
   Duration purge_interval = std::chrono::minutes(1);
 };
 
@@ -105,25 +105,25 @@ struct MetricsSettings {
 
 struct TracingSettings {
   OtlpOptions otlp{};       ///< without an endpoint: no spans
-  double sample_ratio = 1;  ///< of messages without a trace
+  double sample_ratio = 1;  ///< for messages without a trace
 
   [[nodiscard]] bool enabled() const noexcept { return !otlp.endpoint.empty(); }
   [[nodiscard]] Status check() const { return enabled() ? otlp.check() : Status(); }
 };
 
-/// A definition of a saga, in YAML or JSON.
+/// The definition of a saga, in YAML or JSON.
 struct SagaFile {
   std::string file{};
-  std::string call_secret{};  ///< of its participants, instead of the one of all
+  std::string call_secret{};  ///< for its participants, instead of the common one
 };
 
-/// The sagas that this daemon runs; none without definitions.
+/// The sagas that this daemon runs; none if there are no definitions.
 struct SagaSettings {
-  std::string store{};  ///< empty: the only one
+  std::string store{};  ///< empty: the only store
   std::vector<SagaFile> definitions{};
-  /// Calls of participants are signed with it; empty: they are not.
+  /// The key that signs calls of participants; empty: not signed.
   std::string call_secret{};
-  SagaOptions options{};  ///< nothing that is not a setting is set
+  SagaOptions options{};  ///< options that are not settings are not set
 
   [[nodiscard]] Status check() const { return options.check(); }
 };
@@ -132,41 +132,41 @@ struct SagaSettings {
 struct EventTypeSettings {
   std::string type{};
   std::string description{};
-  std::string schema_file{};  ///< where `schema` was read
+  std::string schema_file{};  ///< the file that `schema` was read from
   std::optional<JsonSchema> schema{};
 };
 
-/// The delivery hub that this daemon has.
+/// The delivery hub of this daemon.
 struct HubSettings {
   bool enabled = false;
-  std::string store{};       ///< empty: the only one
+  std::string store{};       ///< empty: the only store
   std::string secret_key{};  ///< see delivery::SecretBox
-  /// What targets may go by: their names under `transports`.
+  /// The transports that targets may use: their names under `transports`.
   std::vector<std::string> transports{"http"};
   std::vector<EventTypeSettings> event_types{};
   bool known_types_only = false;
-  /// What this daemon does for the hub; see HubRole.
+  /// The parts of the hub that this daemon runs; see HubRole.
   std::vector<std::string> roles{"router", "orchestrator", "worker", "cleaner"};
   std::uint32_t subscriptions_max = HubAdminOptions{}.subscriptions_max;
-  HubOptions options{};  ///< nothing that is not a setting is set
+  HubOptions options{};  ///< options that are not settings are not set
 
   [[nodiscard]] EventTypes catalogue() const;
   [[nodiscard]] Status check() const;
 };
 
-/// Everything a daemon can be told. `settings.cpp` describes how each part is written, and
+/// The whole configuration of a daemon. `settings.cpp` describes how each part is written, and
 /// docs/configuration.md what it means.
 struct Configuration {
   std::string listen = "127.0.0.1:8700";
-  std::string api_keys_file{};  ///< empty: none, and then only loopback is listened on
+  std::string api_keys_file{};  ///< empty: none; the daemon then listens on loopback only
   TlsFiles tls{};
   RestSettings rest{};
   IdempotencySettings idempotency{};
   LogOptions log{};
   MetricsSettings metrics{};
   TracingSettings tracing{};
-  bool demo = false;  ///< a producer writes messages to look at
-  /// Whether the file is looked at for changes; SIGHUP has it read again in any case.
+  bool demo = false;  ///< a producer writes messages for trying it out
+  /// Whether the file is watched for changes; SIGHUP reloads it in any case.
   bool watch = true;
 
   TableSettings defaults{};
@@ -175,13 +175,13 @@ struct Configuration {
   SagaSettings sagas{};
   HubSettings hub{};
   TransportSettings transports{};
-  /// Limits, breaker and the like; routes and transports are those above.
+  /// Limits, circuit breaker and similar; routes and transports are those above.
   RouterOptions traffic{};
 
-  /// Done messages of any table are kept so long, and may be replayed.
+  /// The longest time that any table keeps done messages, which may be replayed.
   [[nodiscard]] Duration longest_retention() const;
   /// How long keys of inboxes are kept. Unless set, a day longer than the longest retention, so
-  /// that what is replayed is still known, and at least 8 days.
+  /// that a replayed message is still known, and at least 8 days.
   [[nodiscard]] Duration inbox_window() const;
 };
 

@@ -73,7 +73,7 @@ std::map<std::string, Shown> flat(const Configuration& configuration) {
 std::vector<Changed> changes(const Configuration& before, const Configuration& after) {
   const auto old = flat(before);
   const auto young = flat(after);
-  // Of an element that comes or goes only itself is named.
+  // For an added or removed element only the element itself is named.
   const auto in_both = [&](const std::string& path) {
     for (auto end = path.find('.'); end != std::string::npos; end = path.find('.', end + 1)) {
       const auto outer = path.substr(0, end);

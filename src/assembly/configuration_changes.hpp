@@ -8,7 +8,7 @@
 
 namespace sagabox::assembly {
 
-/// A setting that two configurations do not have in common.
+/// A setting that differs between two configurations.
 struct Changed {
   std::string path;
   Setting::Change change = Setting::Change::restart;

@@ -16,12 +16,12 @@
 namespace sagabox::assembly {
 namespace {
 
-/// Variables that are ours and no settings: the file itself, and what other verbs and ./dev take.
+/// Our variables that are not settings: the file itself, and those of other verbs and ./dev.
 const std::vector<std::string> variables_elsewhere{
     "SAGABOX_CONFIG", "SAGABOX_STORE",    "SAGABOX_SCHEMA", "SAGABOX_SERVER",
     "SAGABOX_KEY",    "SAGABOX_KEY_FILE", "SAGABOX_ACTOR",  "SAGABOX_NO_SETUP"};
 
-/// `${NAME}` in a file is what the environment says.
+/// Replaces `${NAME}` in a file with the variable of the environment.
 class Variables {
  public:
   Variables(const Environment& environment, std::vector<std::string>& problems)
@@ -58,8 +58,8 @@ class Variables {
   std::vector<std::string> used_;
 };
 
-/// Whether a configuration that names neither stores nor routes is a first try. In a file it is
-/// more likely one that somebody is just writing: messages must not end on the terminal for that.
+/// Whether a configuration without stores and routes is accepted for trying out. A file like that
+/// is more likely still being written: its messages must not be delivered to the terminal.
 enum class Unsaid : std::uint8_t { shown, refused };
 
 std::string why_unreadable(const std::string& path) {
@@ -67,7 +67,7 @@ std::string why_unreadable(const std::string& path) {
   const auto status = std::filesystem::status(path, error);
   if (error) return error.message();
   if (std::filesystem::is_directory(status)) return "it is a folder; name the file in it";
-  if (!std::filesystem::is_regular_file(status)) return "it is no plain file";
+  if (!std::filesystem::is_regular_file(status)) return "it is not a regular file";
   return access(path.c_str(), R_OK) == 0 ? "reading failed" : "Permission denied";
 }
 
@@ -76,17 +76,17 @@ void fill_in(Configured& configured, const Environment& environment, Unsaid unsa
   auto& problems = configured.problems;
   if (made.stores.empty()) {
     made.stores.push_back({.name = "default", .url = default_store_url, .defaults = made.defaults});
-    // As the other verbs have it.
+    // The same variable as for the other verbs.
     if (const auto said = environment.find("SAGABOX_STORE");
         said != environment.end() && !said->second.empty()) {
       made.stores.back().url = said->second;
       configured.secrets.add_text(said->second);
       configured.origins["stores.default"] = configured.origins["stores.default.url"] = said->first;
     }
-    // Nobody said what to do: what is delivered is shown and goes nowhere.
+    // Nothing is configured: messages are printed and sent nowhere else.
     if (made.routes.empty() && unsaid == Unsaid::shown) {
       made.routes.push_back({.options = {.topic = "**", .to = {{.to = show_address}}}});
-      // Somebody looks at it for the first time: what is delivered, not how.
+      // For a first try, the messages are of interest, not the log.
       if (!configured.origins.contains("log.level")) made.log.level = LogLevel::warning;
     }
   }
@@ -101,7 +101,7 @@ void fill_in(Configured& configured, const Environment& environment, Unsaid unsa
     if (!store.tables.empty()) continue;
     store.tables.push_back(store.defaults);
     store.tables.back().options.table = "default";
-    // A daemon that is there for its hub: nobody named a table, or said where messages go.
+    // The daemon only runs its hub: neither a table nor routes are configured.
     const bool hub_only = made.hub.enabled && made.routes.empty();
     if (hub_only && !configured.origins.contains("delivery")) {
       store.tables.back().delivery = Delivery::elsewhere;

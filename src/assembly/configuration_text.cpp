@@ -15,10 +15,10 @@ using Shape = Setting::Shape;
 using Kind = Setting::Kind;
 using Secret = Setting::Secret;
 
-/// In a schema: what can be written as a text.
+/// In the schema: every type that may be written as a text.
 constexpr std::string_view any_text = R"({"type":["string","number","boolean"]})";
 
-/// As JSON has it, which YAML understands too.
+/// As in JSON, which YAML accepts too.
 std::string in_quotes(std::string_view text) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string made = "\"";
@@ -38,7 +38,7 @@ std::string in_quotes(std::string_view text) {
   return made + "\"";
 }
 
-/// Only what no YAML reader could take for something else goes without quotes.
+/// Only a text that every YAML reader takes for a string is written without quotes.
 std::string yaml_text(const std::string& text) {
   const bool plain =
       !text.empty() &&
@@ -87,7 +87,7 @@ class Printer {
     }
   }
 
-  /// A heading, unless nothing follows.
+  /// Writes a heading, unless it has no content.
   template <class Content>
   void group(const std::string& heading, std::size_t depth, Content content) {
     const auto before = text_.size();
@@ -114,7 +114,7 @@ class Printer {
     }
   }
 
-  /// Something was said of it by itself.
+  /// True if the file or the environment sets something of it.
   [[nodiscard]] bool has_own(const std::string& path) const {
     const auto found = configured_.origins.upper_bound(path + ".");
     return found != configured_.origins.end() && found->first.starts_with(path + ".");
@@ -140,7 +140,7 @@ class Printer {
     }
   }
 
-  /// A URL or a connection string may stand where no secret is expected, too.
+  /// A URL or a connection string may also occur in a setting that is not secret.
   [[nodiscard]] std::string hidden(Secret secret, const std::string& text) const {
     if (secrets_ == Secrets::shown) return text;
     if (secret == Secret::yes) return std::string(secret_mask);
@@ -149,7 +149,7 @@ class Printer {
     return url ? masked_url(text) : text;
   }
 
-  /// Where it was said; what a table does not say itself is what all begin with.
+  /// Where it was set; for a table, possibly in the defaults of all tables.
   [[nodiscard]] std::string origin(const std::string& path) const {
     if (const auto found = configured_.origins.find(path); found != configured_.origins.end()) {
       return found->second;
@@ -183,7 +183,7 @@ std::string pattern_of(Kind kind) {
 }
 
 std::string schema_of_value(const Setting& part) {
-  // What a variable says stands for any value.
+  // A variable may replace any value.
   const std::string variable = R"({"type":"string","pattern":"\\$\\{.+\\}"})";
   switch (part.kind) {
     case Kind::text:
@@ -299,7 +299,8 @@ std::string type_of(const Setting& part) {
   return names;
 }
 
-/// Whose defaults are shown: the section itself, or the first element; null: there is none.
+/// The holder whose defaults are shown: the section itself, or the first element; null if there is
+/// none.
 const void* example_of(const Setting& part, const void* holder) {
   if (holder == nullptr) return nullptr;
   if (part.shape == Shape::section) return part.look(holder);

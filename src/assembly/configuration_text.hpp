@@ -8,8 +8,8 @@ namespace sagabox::assembly {
 
 enum class Secrets : std::uint8_t { masked, shown };
 
-/// Everything that is in effect, as a file that reads back as the same, with where each setting
-/// comes from behind it.
+/// All effective settings, as a file that reads back as the same, with the origin of each setting
+/// after it.
 std::string configuration_yaml(const Configured& configured, Secrets secrets = Secrets::masked);
 
 /// A JSON Schema of the file, for editors.

@@ -34,7 +34,7 @@ const TableSettings* find_table(const Configuration& configuration, const std::s
   return nullptr;
 }
 
-/// What is in effect once everything of `next` that can change while it runs has.
+/// The effective configuration after all settings of `next` that can change at run time.
 Configuration merged(const Configuration& current, const Configuration& next) {
   auto made = current;
   made.defaults = next.defaults;
@@ -64,7 +64,7 @@ void add(Status checked, Problems& problems) {
   if (!checked.ok()) problems.push_back(checked.error());
 }
 
-/// A table is known by its name alone, in paths of the REST API and to operators.
+/// In paths of the REST API and for operators, a table is identified by its name only.
 void check_table_names(const Configuration& configuration, Problems& problems) {
   std::map<std::string, std::string> stores;
   for (const auto& store : configuration.stores) {
@@ -85,14 +85,14 @@ void check_store_urls(const Configuration& configuration, Problems& problems) {
   for (const auto& store : configuration.stores) {
     const bool known = std::ranges::any_of(
         schemes, [&](const std::string& begin) { return store.url.starts_with(begin); });
-    // Without a URL that is what is wrong, and it has been said.
+    // A missing URL is an error that has been reported already.
     if (known || store.url.empty()) continue;
     problems.push_back(
         {Code::config_invalid, "stores." + store.name + ".url: this build has " + list});
   }
 }
 
-/// A message that is replayed after its key was forgotten is handled twice.
+/// A message that is replayed after its key was deleted is handled twice.
 Status check_inbox_window(const Configuration& configuration) {
   const auto& window = configuration.idempotency.inbox_window;
   const auto longest = configuration.longest_retention();
@@ -122,13 +122,13 @@ Status check_saga_retention(const Configuration& configuration) {
                    "again; give at least that"};
 }
 
-/// What a store refuses now (a password that is being changed, a right, a folder that is not there)
-/// it may take later: the configuration was found right before.
+/// An error of a store (a password that is being changed, a missing right or folder) may be
+/// temporary: the configuration was checked before.
 Code code_of_store(const Error& error) {
   return error.code == Code::config_invalid ? Code::tx_invalid_state : error.code;
 }
 
-/// The definitions of the files, in their order; the error says in which something is wrong.
+/// The definitions of the files, in their order; an error names the file.
 Result<std::vector<SagaDefinition>> read_definitions(const SagaSettings& settings) {
   std::vector<SagaDefinition> definitions;
   for (const auto& one : settings.definitions) {
@@ -141,7 +141,7 @@ Result<std::vector<SagaDefinition>> read_definitions(const SagaSettings& setting
   return definitions;
 }
 
-/// Whatever a message did is remembered as long as it may come again.
+/// Checks that the records of a message are kept as long as it may be replayed.
 Status check_memory(const Configuration& configuration) {
   if (auto window = check_inbox_window(configuration); !window.ok()) return window;
   return check_saga_retention(configuration);
@@ -153,7 +153,7 @@ std::vector<std::string> definition_names(const std::vector<SagaDefinition>& def
   return names;
 }
 
-/// `definitions`: those of the files, in their order.
+/// `definitions` has those of the files, in their order.
 void add_call_secrets(const SagaSettings& settings, const std::vector<SagaDefinition>& definitions,
                       SagaOptions& options) {
   if (!settings.call_secret.empty()) {
@@ -170,7 +170,7 @@ bool is_participant_url(std::string_view target) {
   return target.starts_with("http://") || target.starts_with("https://");
 }
 
-/// `path`: of the limits, of which each must be for one that is there.
+/// `path` is that of the limits. Each limit must be for an existing name.
 Status check_names(const std::string& path, const SagaLimits::Named& limits,
                    const std::set<std::string>& known) {
   for (const auto& [name, of_it] : limits) {
@@ -184,7 +184,7 @@ Status check_names(const std::string& path, const SagaLimits::Named& limits,
   return {};
 }
 
-/// A limit of a name that is mistyped would hold nothing.
+/// A limit with a mistyped name would have no effect.
 Status check_saga_limits(const SagaSettings& settings,
                          const std::vector<SagaDefinition>& definitions) {
   std::set<std::string> names;
@@ -209,7 +209,7 @@ bool has_http_step(const SagaDefinition& definition) {
   });
 }
 
-/// The name of the store that the sagas are in.
+/// The name of the sagas' store.
 Result<std::string> saga_store(const Configuration& configuration) {
   const auto& wanted = configuration.sagas.store;
   std::string names;
@@ -332,7 +332,7 @@ std::vector<Error> Daemon::check(const Configuration& configuration) {
     problems.push_back(hub.error());
     not_looked_at.emplace_back("hub");
   }
-  // Routes to what is not right itself would only say so again.
+  // Routes to a part with errors would only repeat them.
   for (auto& problem : route_problems(configuration, surroundings, not_looked_at)) {
     problems.push_back(std::move(problem));
   }
@@ -468,7 +468,7 @@ Status Daemon::open_sagas() {
 Status Daemon::open_hub() {
   if (hub_store_ == nullptr) return {};
   auto surroundings = route_surroundings();
-  // Tenants choose where the hub sends to: our credentials would be theirs to read.
+  // Tenants choose the targets of the hub: they could read our credentials.
   surroundings.credentials = nullptr;
   auto hub = DaemonHub::open(*hub_store_, configuration_, surroundings);
   if (!hub.ok()) return hub.error();
@@ -482,7 +482,7 @@ Result<std::shared_ptr<Outbox>> Daemon::open_table(Store& store, const TableSett
   options.log = log_;
   options.clock = surroundings_.clock;
   options.random = surroundings_.random;
-  options.sequences = true;  // the REST API tells them
+  options.sequences = true;  // the REST API returns them
   if (spans_) {
     options.interceptors.push_back(
         trace_deliveries({.spans = spans_.get(),
@@ -562,10 +562,10 @@ Status Daemon::stop() {
 
 Status Daemon::reopen(std::size_t number, const TableSettings& settings) {
   const auto table = tables().at(number);
-  // First, as it asks the database: the table goes on as it was when that fails.
+  // First, because it queries the database: if it fails, the table continues as before.
   auto opened = open_table(*table.store, settings);
   if (!opened.ok()) return opened.error();
-  // What still runs past its time is delivered again, as at any stop.
+  // A message still running at the timeout is delivered again, as at any stop.
   if (auto stopped = table.outbox->stop(); !stopped.ok()) {
     log_->log(LogLevel::warning, "table stopped for its new settings while something still ran",
               {{"table", table.name.str()}, {"error", std::string_view(stopped.error().message)}});
@@ -588,7 +588,7 @@ Result<Daemon::Reloaded> Daemon::reload(const Configuration& next) {
   };
   if (const auto problems = check(next); !problems.empty()) return problems.front();
   const auto made = merged(current, next);
-  // What needs a restart is as it was: retentions alone may have changed.
+  // Settings that need a restart are unchanged, so a change of retentions alone may be wrong.
   if (auto kept = check_memory(made); !kept.ok()) {
     return Error{kept.error().code,
                  kept.error().message + "; a change of it takes a restart, so restart the daemon"};
@@ -609,14 +609,14 @@ Result<Daemon::Reloaded> Daemon::reload(const Configuration& next) {
       const bool changed = std::ranges::any_of(found, [&](const Changed& one) {
         return one.change == Change::table && one.path.starts_with(path);
       });
-      // A relay asks once how many attempts a route makes at most.
+      // A relay reads the maximum of attempts of its routes only once.
       const auto attempts = table.options.retry.attempts_max;
       if (!changed && sink_->attempts_max(attempts) <= old->attempts_max(attempts)) continue;
       if (auto opened = reopen(at, table); !opened.ok()) return opened.error();
     }
   }
   {
-    // Not before all of it is in effect: what failed is a change again the next time.
+    // Only after everything is in effect, so that a failed change is found again the next time.
     const std::scoped_lock lock(mutex_);
     configuration_ = made;
   }

@@ -22,17 +22,17 @@
 
 namespace sagabox::assembly {
 
-/// What a daemon does not make itself.
+/// Dependencies that a daemon does not create itself.
 struct Surroundings {
-  /// The function that routes name as `fn:show`.
+  /// The function of the target `fn:show`.
   Listener show{};
-  /// Null: lines on standard error, as the configuration says. Else it outlives the daemon.
+  /// Null: lines on standard error, as configured. Otherwise it must outlive the daemon.
   Logger* log = nullptr;
   const Clock* clock = &system_clock();
   Random* random = &system_random();
 };
 
-/// A log whose level can change while it is used.
+/// A log whose level can change while it is in use.
 class LevelledLog final : public Logger {
  public:
   explicit LevelledLog(const LogOptions& options);
@@ -48,11 +48,11 @@ class LevelledLog final : public Logger {
   std::unique_ptr<Logger> lines_;
 };
 
-/// Stores, tables, routes and transports as a configuration names them, in one process.
+/// The stores, tables, routes and transports of a configuration, in one process.
 class Daemon {
  public:
-  /// One table of one store. The outbox is another one after a reload that changed the table's
-  /// settings: ask again rather than keep it. One that is kept can still write.
+  /// One table of one store. A reload that changes the table's settings replaces its outbox: call
+  /// `tables` again instead of keeping it. A kept outbox can still write.
   struct Table {
     std::string store_name;
     Store* store = nullptr;
@@ -63,38 +63,37 @@ class Daemon {
   };
   struct Reloaded {
     std::vector<std::string> changed;       ///< paths of settings that are in effect now
-    std::vector<std::string> need_restart;  ///< that are not, until the process is started again
+    std::vector<std::string> need_restart;  ///< settings that need a restart of the process
   };
 
-  /// Opens nothing yet: it has its log and its metrics, and no tables.
+  /// Makes a daemon with its log and its metrics, but opens nothing: it has no tables yet.
   static Result<std::unique_ptr<Daemon>> make(const Configuration& configuration,
                                               const Surroundings& surroundings);
   /// Opens everything; delivers nothing yet. After an error nothing is open, and it may be called
   /// again. STORAGE.UNAVAILABLE: a store cannot be reached now.
   Status open();
-  /// Both.
+  /// Calls `make` and `open`.
   static Result<std::unique_ptr<Daemon>> open(const Configuration& configuration,
                                               const Surroundings& surroundings);
-  /// Everything that `open` would find wrong without a store; connects to nothing. Each text begins
-  /// with the path of a setting.
+  /// Every error that `open` would find without a store; connects to nothing. Each text begins with
+  /// the path of a setting.
   static std::vector<Error> check(const Configuration& configuration);
 
-  /// Stops.
+  /// Calls `stop`.
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
   Status start();
-  /// Each table takes its `relay.drain_timeout` at most, and the spans then `tracing.flush_max`.
-  /// TX.TIMEOUT when something still ran.
+  /// Each table takes at most its `relay.drain_timeout`, and the spans then `tracing.flush_max`.
+  /// TX.TIMEOUT if something was still running.
   Status stop();
-  /// Takes what can change while it runs. An error leaves everything as it was.
+  /// Applies the settings that can change at run time. An error leaves everything as it was.
   Result<Reloaded> reload(const Configuration& next);
 
-  /// All of them, in the order of the configuration; the first is the one that is meant when
-  /// nobody says which.
+  /// All tables, in the order of the configuration; the first is the default.
   [[nodiscard]] std::vector<Table> tables() const;
-  /// How the targets of the routes are doing.
+  /// The state of the routes' targets.
   [[nodiscard]] std::vector<DestinationState> destinations() const;
   /// See `Router::held_up`.
   [[nodiscard]] std::vector<HeldUp> held_up(const std::string& topic,
@@ -107,7 +106,7 @@ class Daemon {
   [[nodiscard]] std::vector<SagaFinding> saga_findings(const Store& store) const;
   /// Null: it has none.
   [[nodiscard]] DaemonHub* hub() const noexcept { return hub_.get(); }
-  /// What is in effect.
+  /// The effective configuration.
   [[nodiscard]] Configuration configuration() const;
   [[nodiscard]] PrometheusMetrics& metrics() noexcept { return *metrics_; }
   [[nodiscard]] Logger& log() noexcept { return *log_; }
@@ -139,18 +138,18 @@ class Daemon {
   std::unique_ptr<OutageLog> outages_;
   Logger* log_;
   std::unique_ptr<PrometheusMetrics> metrics_;
-  std::unique_ptr<OtlpExporter> spans_;  // null: switched off
+  std::unique_ptr<OtlpExporter> spans_;  // null: disabled
   std::vector<OpenStore> stores_;
   const std::shared_ptr<CredentialBook> credentials_;
   std::shared_ptr<SwitchingSink> sink_;
   std::vector<SagaDefinition> definitions_;
   Store* saga_store_ = nullptr;     // null: no definitions
   Store* hub_store_ = nullptr;      ///< null: no hub
-  std::optional<Sagas> sagas_;      // empty: it runs none
-  std::unique_ptr<DaemonHub> hub_;  // null: switched off
+  std::optional<Sagas> sagas_;      // nullopt: no sagas
+  std::unique_ptr<DaemonHub> hub_;  // null: disabled
 
-  std::mutex acting_;         // start, stop and reload, one at a time
-  mutable std::mutex mutex_;  // of all below
+  std::mutex acting_;         // one start, stop or reload at a time
+  mutable std::mutex mutex_;  // guards the members below
   Configuration configuration_;
   std::vector<Table> tables_;
   bool running_ = false;

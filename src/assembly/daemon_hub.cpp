@@ -16,7 +16,7 @@ std::string transport_named_by(std::string_view target) {
   return std::string(target.substr(0, target.find(':')));
 }
 
-/// One of those that are counted, for as long as it lives.
+/// Counts one operation while it exists.
 class UnderWay {
  public:
   explicit UnderWay(std::atomic<std::uint32_t>& count) : count_(count), number_(++count) {}

@@ -18,13 +18,14 @@
 
 namespace sagabox::assembly {
 
-/// CONFIG.INVALID: `hub.store` does not say in which store the hub is.
+/// CONFIG.INVALID if `hub.store` does not determine the hub's store.
 Result<std::string> hub_store(const Configuration& configuration);
 
-/// Whether a hub of this configuration could be opened, if it is enabled; connects to nothing.
+/// Checks whether the hub of this configuration could be opened, if it is enabled; connects to
+/// nothing.
 Status check_hub(const Configuration& configuration, const RouteSurroundings& surroundings);
 
-/// The delivery hub of a daemon. The store outlives it.
+/// The delivery hub of a daemon. The store must outlive it.
 class DaemonHub {
  public:
   /// Makes its tables, opens its transports; connects to nothing and delivers nothing yet.
@@ -32,7 +33,7 @@ class DaemonHub {
                                                  const RouteSurroundings& surroundings);
 
   Status start() { return engine_->start(); }
-  /// TX.TIMEOUT when something still ran.
+  /// TX.TIMEOUT if something was still running.
   Status stop() { return engine_->stop(); }
   void subscriptions_changed() { engine_->subscriptions_changed(); }
 
@@ -41,11 +42,11 @@ class DaemonHub {
   [[nodiscard]] std::uint32_t subscriptions_max() const noexcept {
     return settings_.subscriptions_max;
   }
-  /// See HubAdminOptions. SERVER.BUSY while `probes_max` are under way: whoever asks waits for slow
-  /// endpoints, and must leave room for others.
+  /// See HubAdminOptions. SERVER.BUSY while `probes_max` are running: a probe waits for a slow
+  /// endpoint, and other callers need workers, too.
   Result<ProbeReport> probe(const EndpointProbe& probe);
   [[nodiscard]] Status check_target(std::string_view target) const;
-  /// How many there are; null: they cannot be read now.
+  /// The number of subscriptions; nullopt if they cannot be read now.
   [[nodiscard]] std::optional<std::uint64_t> subscriptions() const;
   [[nodiscard]] std::optional<EndpointState> endpoint(const SubscriptionId& id) const {
     return engine_->endpoint(id);
@@ -53,7 +54,7 @@ class DaemonHub {
   [[nodiscard]] Status check_event(const HubEvent& event) const { return types_.check(event); }
 
   static constexpr std::uint32_t probes_max = 2;
-  /// However long the subscription would wait for an attempt.
+  /// Applies even if the subscription has a longer timeout.
   static constexpr Duration probe_timeout_max = std::chrono::seconds(15);
 
  private:
@@ -67,7 +68,7 @@ class DaemonHub {
   OpenTransports transports_;
   EventTypes types_;
   std::atomic<std::uint32_t> probes_{0};
-  std::optional<Hub> engine_;  // there once it is open
+  std::optional<Hub> engine_;  // set once it is open
 };
 
 }  // namespace sagabox::assembly

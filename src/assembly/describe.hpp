@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-/// How settings are described: each function makes one of a `Holder`, and `access` (a member, or a
-/// function that gives a reference) says where it is.
+/// Functions that describe settings: each makes one of a `Holder`, and `access` (a member, or a
+/// function that returns a reference) selects it.
 namespace sagabox::assembly {
 
 template <class Value>
@@ -45,7 +45,7 @@ constexpr Setting::Kind kind_of() {
   return Setting::Kind::text;
 }
 
-/// `min` and `max` are right by themselves.
+/// `setting.min` and `setting.max` must be valid themselves.
 template <class Value>
 std::string read_bounded(const Setting& setting, const std::string& text, Value& value) {
   const auto read = [&](const std::string& written, Value& into) {
@@ -119,7 +119,7 @@ Setting value(std::string name, Access access, std::string doc,
   return setting;
 }
 
-/// One of some names.
+/// A value that is one of several names.
 template <class Holder, class Access, std::size_t count>
 Setting choice(std::string name, Access access,
                std::array<std::pair<std::string_view, Accessed<Holder, Access>>, count> names,
@@ -146,7 +146,7 @@ Setting choice(std::string name, Access access,
   return setting;
 }
 
-/// Read by `read`, which gives what is wrong; not shown, because others show what it has set.
+/// Read by `read`, which returns the error; not shown, because the settings that it sets are shown.
 template <class Holder>
 Setting read_only(std::string name, std::function<std::string(Holder&, const std::string&)> read,
                   std::string doc) {
@@ -219,8 +219,8 @@ Setting section(std::string name, Access access, std::vector<Setting> parts, std
   return setting;
 }
 
-/// `add(holder, name)` makes an element and gives a reference to it; a list's have no names.
-/// `name_of(element)`.
+/// `add(holder, name)` makes an element and returns a reference to it; elements of a list have no
+/// names. `name_of(element)` returns the name.
 template <class Holder, class Access, class Add, class NameOf>
 Setting elements(Setting::Shape shape, std::string name, Access access, Add add, NameOf name_of,
                  std::vector<Setting> parts, std::string doc) {
@@ -249,7 +249,7 @@ Setting list(std::string name, Access access, std::vector<Setting> parts, std::s
       [](const auto&) { return std::string(); }, std::move(parts), std::move(doc));
 }
 
-/// What `Part::check()` says.
+/// Returns the error of `Part::check()`.
 template <class Part>
 std::function<std::string(const void*)> own_check() {
   return [](const void* holder) {

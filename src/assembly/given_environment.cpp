@@ -22,7 +22,7 @@ std::string lowered(std::string_view text) {
   return made;
 }
 
-/// What is left of `name` after `part` and `_`; nothing: it begins otherwise.
+/// The rest of `name` after `part` and `_`; nullopt if it does not begin with them.
 std::optional<std::string_view> after(std::string_view name, const std::string& part) {
   if (!name.starts_with(part) || name.size() < part.size() + 2 || name[part.size()] != '_') {
     return std::nullopt;
@@ -30,13 +30,13 @@ std::optional<std::string_view> after(std::string_view name, const std::string& 
   return name.substr(part.size() + 1);
 }
 
-/// One variable: where it belongs, and what it says.
+/// One variable: its name and its value.
 class Variable {
  public:
   Variable(std::string name, std::string text, std::vector<std::string>& problems)
       : name_(std::move(name)), text_(std::move(text)), problems_(problems) {}
 
-  /// False: no setting has this name.
+  /// Returns false if no setting has this name.
   bool put(const std::vector<Setting>& parts, Given& given, std::string_view rest) {
     for (const auto& part : parts) {
       if (part.name.empty()) continue;
@@ -89,7 +89,8 @@ class Variable {
     return true;
   }
 
-  /// Of the elements that the file has, else of a new one named as the variable says.
+  /// Puts it into an element that the file has, otherwise into a new one with the name in the
+  /// variable.
   bool put_named(const Setting& part, Given& given, std::string_view rest) {
     auto& all = given.at(part.name);
     std::vector<std::string> keys;
@@ -110,7 +111,7 @@ class Variable {
     return false;
   }
 
-  /// Whether some setting of these has this name, tried on nothing.
+  /// Whether one of these settings has this name, tried on an empty configuration.
   static bool has(const std::vector<Setting>& parts, std::string_view rest) {
     Given nothing;
     std::vector<std::string> ignored;
@@ -122,7 +123,7 @@ class Variable {
   std::vector<std::string>& problems_;
 };
 
-/// The variables that there could be, with the elements that are given.
+/// Adds the names of all possible variables for these elements.
 void add_names(const std::vector<Setting>& parts, const Given* given, const std::string& before,
                std::vector<std::string>& names) {
   for (const auto& part : parts) {

@@ -75,7 +75,7 @@ class Reader {
                     const std::string& path) {
     std::vector<std::string> names;
     for (const auto& part : parts) {
-      if (part.name.empty()) return;  // takes any
+      if (part.name.empty()) return;  // accepts any name
       names.push_back(part.name);
       if (part.has_file_twin()) names.push_back(part.name + "_file");
     }
@@ -113,7 +113,7 @@ class Reader {
     }
   }
 
-  /// Only where its parts are right by themselves.
+  /// Runs the check only if the parts have no errors of their own.
   void check(const Setting& part, const void* holder, const std::string& from,
              const std::string& path, std::size_t problems_before) {
     if (!part.check || configured_.problems.size() != problems_before) return;
@@ -135,7 +135,7 @@ class Reader {
     const auto problem =
         part.read(part, holder, part.kind == Setting::Kind::path ? resolved(text) : text);
     if (problem.empty()) return;
-    // What may be a secret is not repeated.
+    // A text that may be a secret is not repeated.
     const bool plain = part.secret == Setting::Secret::no;
     wrong(from, path + (plain ? " is " + quoted(text) : "") + "; " + problem);
   }
@@ -166,7 +166,7 @@ class Reader {
       if (member.value.shape == Given::Shape::text) {
         part.put(holder, "", member.value.text);
       } else {
-        wrong(member.from, path + " has something that is no plain value in its list");
+        wrong(member.from, path + " has something that is not a plain value in its list");
       }
     }
   }
@@ -193,7 +193,7 @@ class Reader {
     part.put(holder, member.key, member.value.text);
   }
 
-  /// What a section has besides its own settings.
+  /// Reads the keys of a section that are not settings of its own.
   void others(const std::vector<Setting>& parts, const Setting& part, const Given& given,
               void* holder, const std::string& path) {
     for (const auto& member : given.members) {
@@ -244,7 +244,7 @@ class Reader {
     std::set<std::string> known;
     for (const auto& member : given.members) {
       if (names && member.value.shape != Given::Shape::text) {
-        wrong(member.from, path + " has something that is no name in its list");
+        wrong(member.from, path + " has something that is not a name in its list");
         continue;
       }
       const auto& name = names ? member.value.text : member.key;
@@ -273,7 +273,7 @@ class Reader {
 }  // namespace
 
 std::optional<std::string> file_text(const std::string& path) {
-  // A folder can be opened, and not read.
+  // A directory can be opened, but not read.
   if (!std::filesystem::is_regular_file(path)) return std::nullopt;
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};

@@ -7,16 +7,16 @@
 
 namespace sagabox::assembly {
 
-/// Puts what is given into `configured`, by the descriptions. Relative paths are meant from
+/// Reads the given values into `configured`, by the descriptions. Relative paths are relative to
 /// `folder`.
 void read_given(const Given& given, const std::string& folder, Configured& configured);
 
-/// Puts every `SAGABOX_…` of the environment into `given`, over what the file says. `known`: those
-/// that mean something else.
+/// Puts every `SAGABOX_…` of the environment into `given`, in place of the values of the file.
+/// `known` lists variables with another purpose.
 void add_environment(const Environment& environment, const std::vector<std::string>& known,
                      Given& given, std::vector<std::string>& problems);
 
-/// What a file holds, without the end of its last line; nothing: it cannot be read.
+/// The content of a file without its last newline; nullopt if it cannot be read.
 std::optional<std::string> file_text(const std::string& path);
 
 /// `key` as part of the name of a variable: "order-book" is ORDER_BOOK.

@@ -33,14 +33,14 @@ Error wrong_address(std::string text) { return {Code::config_invalid, std::move(
 class HubAddress final : public spi::Address {
  public:
   explicit HubAddress(std::string source) : source_(std::move(source)) {}
-  /// Empty: the outbox.
+  /// Empty: the name of the outbox.
   [[nodiscard]] const std::string& source() const noexcept { return source_; }
 
  private:
   std::string source_;
 };
 
-/// A message that is to become an event.
+/// A message to be published as an event.
 struct ToPublish {
   TimedParcels::ItemPtr item;
   HubEvent event;
@@ -83,7 +83,7 @@ class HubTransport final : public spi::Transport {
   using Items = std::vector<TimedParcels::ItemPtr>;
 
   void run();
-  /// Null: the transport ends.
+  /// Null when the transport is closed.
   std::optional<Items> next_items();
   void hand_over(const Items& items);
   [[nodiscard]] HubEvent event_of(const spi::Parcel& parcel);
@@ -93,7 +93,7 @@ class HubTransport final : public spi::Transport {
   const TransportOptions options_;
   UlidSource ids_;
   TimedParcels parcels_;
-  std::mutex mutex_;  // of the three below
+  std::mutex mutex_;  // guards the three members below
   std::condition_variable changed_;
   std::deque<TimedParcels::ItemPtr> queue_;
   bool ended_ = false;
@@ -216,11 +216,11 @@ Status HubTransport::publish(std::span<const ToPublish> messages) {
 
 void HubTransport::write(std::span<const ToPublish> messages) {
   const auto written = publish(messages);
-  // Another event has this id: no attempt will do better.
+  // Another event has this id: a further attempt cannot succeed.
   const bool differs = !written.ok() && written.error().code == Code::tx_idempotent_mismatch;
   auto result = written.ok() ? SendResult{} : saga::routed_failure(written.error());
   if (differs) result.kind = SendResult::Kind::rejected;
-  // One that the store refuses does not hold up the others.
+  // A message that the store refuses must not delay the others.
   const bool is_its_own =
       result.kind == SendResult::Kind::rejected || result.kind == SendResult::Kind::failed;
   if (is_its_own && messages.size() > 1) {

@@ -27,10 +27,10 @@ constexpr std::string_view start_scheme = "saga:";
 constexpr std::string_view reply_scheme = "saga-reply:";
 constexpr std::string_view key_setting = "key";
 constexpr std::uint32_t in_flight_max = 1024;
-constexpr std::size_t results_max = 500;  // asked for in one statement
+constexpr std::size_t results_max = 500;  // for one statement
 constexpr Duration look_min = std::chrono::milliseconds(2);
 constexpr Duration look_max = std::chrono::milliseconds(50);
-/// A message has its result so long before its deadline.
+/// How long before its deadline a message gets its result.
 constexpr Duration deadline_margin = std::chrono::milliseconds(50);
 
 Error wrong_address(std::string text) { return {Code::config_invalid, std::move(text)}; }
@@ -71,10 +71,10 @@ std::shared_ptr<const spi::Address> made(std::string definition, RoutedKey key) 
 struct Handed {
   TimedParcels::ItemPtr item;
   SagaCommand command;
-  BootTime until{};  ///< its owner's answer is waited for
+  BootTime until{};  ///< how long to wait for the owner's answer
 };
 
-/// Writes commands of many messages in one transaction, and looks what became of them.
+/// Writes commands of many messages in one transaction, and reads their results.
 class SagaTransport final : public spi::Transport {
  public:
   explicit SagaTransport(TransportOptions options)
@@ -112,7 +112,7 @@ class SagaTransport final : public spi::Transport {
 
   [[nodiscard]] Status check_definition(const std::string& name) const;
   void run();
-  /// Null: the transport ends.
+  /// Null when the transport is closed.
   std::optional<Items> next_items();
   void hand_over(const Items& items);
   void write(std::span<Handed> messages);
@@ -125,12 +125,12 @@ class SagaTransport final : public spi::Transport {
   const TransportOptions options_;
   UlidSource ids_;
   TimedParcels parcels_;
-  std::mutex mutex_;  // of the three below
+  std::mutex mutex_;  // guards the three members below
   std::condition_variable changed_;
   std::deque<TimedParcels::ItemPtr> queue_;
   bool ended_ = false;
 
-  // The thread's own.
+  // Used by the thread only.
   std::vector<Handed> stored_;
   Duration look_wait_ = look_min;
   std::thread thread_;
@@ -262,7 +262,7 @@ void SagaTransport::write(std::span<Handed> messages) {
     look_wait_ = look_min;
     return;
   }
-  // One that the store refuses does not hold up the others.
+  // A message that the store refuses must not delay the others.
   const bool is_its_own = failure.kind == Kind::rejected || failure.kind == Kind::failed;
   if (is_its_own && messages.size() > 1) {
     for (auto& message : messages) write(std::span(&message, 1));
@@ -297,7 +297,7 @@ void SagaTransport::judge(std::span<Handed> messages) {
         continue;
       }
     }
-    // It is in the inbox, which is as safe as its outbox.
+    // The command is in the inbox, which is as durable as its outbox.
     if (message.until <= now) (void)parcels_.answer(*message.item, {});
   }
 }

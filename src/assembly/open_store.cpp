@@ -17,7 +17,7 @@ using Opened = Result<std::unique_ptr<Store>>;
 using assembly::BackendOptions;
 using OpenedSchema = Result<std::unique_ptr<spi::SchemaStore>>;
 
-/// How one kind of store is opened by its URL.
+/// Opens one kind of store by its URL.
 struct StoreKind {
   Opened (*open)(const std::string& url, const StoreOptions& options,
                  const BackendOptions& backend);

@@ -60,7 +60,7 @@ OpenedTransport open_nats(const std::string& url) {
 constexpr auto open_nats = nullptr;
 #endif
 
-/// For those whose options can be read from a URL.
+/// For transports whose options can be read from a URL.
 template <class Options>
 OpenedTransport open_by_url(const std::string& url, OpenedTransport (*open)(Options)) {
   auto options = Options::from_url(url);

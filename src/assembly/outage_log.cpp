@@ -80,7 +80,7 @@ void OutageLog::write(LogLevel level, std::string_view event,
   }
   if (!suspected_.exchange(true)) {
     lines_.write(level, event, fields);
-    // The lock is the thread's between its question and its sleep.
+    // Taking the lock ensures that the thread is not between its check and its wait.
     {
       const std::scoped_lock lock(mutex_);
     }

@@ -16,28 +16,28 @@
 
 namespace sagabox::assembly {
 
-/// A log that tells of a store that is away once when it goes and once when it is back. Every part
-/// of a daemon notices by itself; what they say meanwhile is left for the level debug.
+/// A log that reports an unavailable store once when it fails and once when it is back. Every part
+/// of a daemon notices the failure by itself; their lines meanwhile have the level debug.
 class OutageLog final : public Logger {
  public:
   struct WatchedStore {
     std::string name{};
-    /// Whether it answers. May block.
+    /// Checks whether it answers. May block.
     std::function<Status()> ask{};
   };
 
-  /// Both outlive it.
+  /// Both must outlive it.
   OutageLog(Logger& lines, const Clock& clock) : lines_(lines), clock_(clock) {}
   ~OutageLog() override { watch({}); }
   OutageLog(const OutageLog&) = delete;
   OutageLog& operator=(const OutageLog&) = delete;
 
-  /// Whether a thread of its own looks while a store may be away.
+  /// Whether a thread polls while a store may be unavailable.
   enum class Looks : std::uint8_t { by_itself, when_told };
-  /// Instead of those before, which are not asked any more when this returns. Without any, every
-  /// line is written as it comes.
+  /// Replaces the stores before, which are not asked any more when this returns. Without stores,
+  /// every line is written unchanged.
   void watch(std::vector<WatchedStore> stores, Looks looks = Looks::by_itself);
-  /// Asks all of them once. Where it does not look by itself; called by one thread.
+  /// Asks all of them once. For `Looks::when_told`; called by one thread.
   void look();
 
   [[nodiscard]] bool enabled(LogLevel level) const noexcept override {
@@ -57,9 +57,9 @@ class OutageLog final : public Logger {
 
   Logger& lines_;
   const Clock& clock_;
-  std::vector<Watched> stores_;         // changed while no thread runs
-  std::atomic<bool> watching_{false};   // there are some
-  std::atomic<bool> suspected_{false};  // a store is away, or the next look says that none is
+  std::vector<Watched> stores_;         // changed only while no thread runs
+  std::atomic<bool> watching_{false};   // whether there are stores
+  std::atomic<bool> suspected_{false};  // a store is down, or the next look reports that none is
   std::atomic<std::uint64_t> left_out_{0};
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -115,14 +115,14 @@ std::string target_path(std::size_t route, std::size_t at) {
   return "routes[" + std::to_string(route) + "].to[" + std::to_string(at) + "]";
 }
 
-/// Null: this build has none of that name.
+/// Null if this build has no transport of that name.
 const Way* find_way(std::string_view name) {
   const auto* const way = std::ranges::find(ways, name, &Way::name);
   return way == ways.end() ? nullptr : way;
 }
 
-/// The transports that are named, what stands before the colon of a target (`https` as `http`),
-/// each with the path of a setting that names it.
+/// The names of transports, which are the part before the colon of a target (`https` counts as
+/// `http`), each with the path of a setting that names it.
 std::map<std::string, std::string> names_in(const Configuration& configuration) {
   std::map<std::string, std::string> names;
   for (std::size_t route = 0; route < configuration.routes.size(); ++route) {
@@ -196,7 +196,7 @@ std::vector<Error> route_problems(const Configuration& configuration,
     problems.push_back(unknown_transport(name, "limits.transports." + name));
     options.transport_limits.erase(name);
   }
-  // A target whose transport is not there is told once, where it stands.
+  // A target with an unknown transport is reported once, with its path.
   for (std::size_t route = 0; route < configuration.routes.size(); ++route) {
     bool whole = true;
     const auto& targets = configuration.routes[route].options.to;

@@ -15,14 +15,14 @@
 
 namespace sagabox::assembly {
 
-/// What routes need of the process that has them.
+/// What routes need from their process.
 struct RouteSurroundings {
   Listener show{};
   Store* saga_store = nullptr;  ///< null: nothing is sent to sagas
   std::vector<std::string> saga_definitions{};
   Store* hub_store = nullptr;  ///< null: nothing is published to the hub
   SpanSink* spans = nullptr;   ///< null: attempts of the hub have no spans
-  /// What lets tenants' requests in; null: requests go without.
+  /// The credentials for tenants' requests; null: requests are sent without.
   std::shared_ptr<const CredentialBook> credentials{};
   Metrics* metrics = &no_metrics();
   Logger* log = &no_log();
@@ -30,29 +30,29 @@ struct RouteSurroundings {
   Random* random = &system_random();
 };
 
-/// The transport of that name, with its settings. Connects to nothing. `path`: of the setting that
-/// names it.
+/// The transport of that name, with its settings. Connects to nothing. `path` is that of the
+/// setting that names it.
 Result<std::shared_ptr<spi::Transport>> open_named_transport(const std::string& name,
                                                              const std::string& path,
                                                              const Configuration& configuration,
                                                              const RouteSurroundings& surroundings);
 
-/// The transports that the routes name, by what stands before the colon of a target. Connects to
+/// The transports that the routes name, by the part before the colon of a target. Connects to
 /// nothing.
 using OpenTransports = std::map<std::string, std::shared_ptr<spi::Transport>, std::less<>>;
 Result<OpenTransports> open_transports(const Configuration& configuration,
                                        const RouteSurroundings& surroundings);
-/// The one of them that a target goes by.
+/// The name of the transport of a target.
 std::string transport_of(const TargetOptions& target);
 
-/// Everything that is wrong with routes and with the transports they name, in no order; each text
-/// begins with the path of a setting. Connects to nothing. Targets over the transports
-/// `not_looked_at` are taken for right.
+/// Every error of routes and of the transports they name, in no order; each text begins with the
+/// path of a setting. Connects to nothing. Targets of the transports `not_looked_at` are not
+/// checked.
 std::vector<Error> route_problems(const Configuration& configuration,
                                   const RouteSurroundings& surroundings,
                                   std::span<const std::string> not_looked_at = {});
 
-/// A router with transports of its own, those that the routes name. Connects to nothing.
+/// A router with its own transports, those that the routes name. Connects to nothing.
 Result<std::shared_ptr<Router>> open_routes(const Configuration& configuration,
                                             const RouteSurroundings& surroundings);
 

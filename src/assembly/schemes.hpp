@@ -10,15 +10,15 @@
 
 namespace sagabox::assembly {
 
-/// What a URL can begin with, and how it is opened.
+/// The begin of a URL, and how to open it.
 template <class Open>
 struct Scheme {
   std::string_view begin;
-  Open open;                    ///< null: left out of this build
-  std::string_view left_out{};  ///< why
+  Open open;                    ///< null: not in this build
+  std::string_view left_out{};  ///< the reason
 };
 
-/// How the URLs begin that this build can open.
+/// The schemes of the URLs that this build can open.
 template <class Scheme>
 std::vector<std::string> names(std::span<const Scheme> schemes) {
   std::vector<std::string> names;
@@ -28,7 +28,7 @@ std::vector<std::string> names(std::span<const Scheme> schemes) {
   return names;
 }
 
-/// Nothing behind the scheme is shown: it may have a password.
+/// Nothing after the scheme is shown: it may contain a password.
 inline Error unknown(std::string_view url, const std::string& what, const std::string& available) {
   const auto end = url.find(':');
   const std::string_view scheme = url.substr(0, end);
@@ -43,8 +43,8 @@ inline Error unknown(std::string_view url, const std::string& what, const std::s
               "; " + available};
 }
 
-/// CONFIG.INVALID for a URL that this build cannot open; the text says which it can. `what`: a
-/// store or a transport.
+/// CONFIG.INVALID for a URL that this build cannot open; the text lists those that it can. `what`:
+/// a store or a transport.
 template <class Scheme>
 Result<const Scheme*> find(std::span<const Scheme> schemes, std::string_view url,
                            const std::string& what) {

@@ -7,7 +7,7 @@
 namespace sagabox::assembly {
 namespace {
 
-/// A shorter one would be found by chance in the middle of words.
+/// A shorter one would match by chance in the middle of words.
 constexpr std::size_t secret_bytes_min = 6;
 
 bool may_hold_a_secret(std::string_view text) {
@@ -15,7 +15,7 @@ bool may_hold_a_secret(std::string_view text) {
          clean_error(text) != text;
 }
 
-/// What stands between the first : behind the scheme and the last @.
+/// The text between the first : after the scheme and the last @.
 std::string_view password_in(std::string_view url) {
   if (const auto scheme = url.find("://"); scheme != std::string_view::npos) {
     url.remove_prefix(scheme + 3);
@@ -46,7 +46,7 @@ void SecretTexts::add_secret(const std::string& text) { add(text, secret_mask); 
 std::string SecretTexts::masked(std::string text) const {
   for (const auto& [said, shown] : replacements_) {
     text = replaced(text, said, shown);
-    // As errors quote it.
+    // In the form in which errors quote it.
     const auto in_quotes = quoted(said);
     const auto escaped = std::string_view(in_quotes).substr(1, in_quotes.size() - 2);
     if (escaped != said && escaped.size() >= secret_bytes_min) {

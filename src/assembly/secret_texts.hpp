@@ -6,21 +6,21 @@
 
 namespace sagabox::assembly {
 
-/// What a configuration says that no text about it may repeat: whatever finds fault with a value
-/// may quote it.
+/// The secrets of a configuration, which no text about it may repeat: an error may quote the value
+/// that it complains about.
 class SecretTexts {
  public:
-  /// Any value or key. Where it reads like a URL or a connection string, what may be secret in it
-  /// is masked wherever it is repeated.
+  /// Adds any value or key. If it looks like a URL or a connection string, its secret parts are
+  /// masked wherever they are repeated.
   void add_text(const std::string& text);
-  /// The value of a password, a token or a header.
+  /// Adds the value of a password, a token or a header.
   void add_secret(const std::string& text);
 
-  /// `text` with *** for what was added.
+  /// `text` with *** in place of the secrets.
   [[nodiscard]] std::string masked(std::string text) const;
 
  private:
-  /// One secret may be a part of another.
+  /// One secret may be part of another.
   struct LongerFirst {
     bool operator()(const std::string& a, const std::string& b) const noexcept {
       return a.size() != b.size() ? a.size() > b.size() : a < b;

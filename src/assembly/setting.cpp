@@ -14,7 +14,7 @@ const Given* Given::find(std::string_view key) const {
 
 Given& Given::at(std::string_view key) {
   if (shape == Shape::list) {
-    // A list of names as a map: each with nothing to say.
+    // A list of names is read as a map without values.
     for (auto& member : members) {
       member.key = std::exchange(member.value, Given{.from = member.value.from}).text;
     }

@@ -12,20 +12,20 @@
 
 namespace sagabox::assembly {
 
-/// What a file or the environment says, before anybody knows what it means.
+/// A value from a file or the environment, before it is interpreted.
 struct Given {
   enum class Shape : std::uint8_t { nothing, text, list, map };
   struct Member;
 
   Shape shape = Shape::nothing;
   std::string text{};
-  std::vector<Member> members;  ///< of a list without keys
+  std::vector<Member> members;  ///< those of a list have no keys
   std::string from{};           ///< "sagabox.yaml:9", "SAGABOX_LISTEN"
-  bool in_quotes = false;       ///< a text of a file: it is no number, true or false
-  std::size_t line = 0;         ///< of a file; 0: not known
+  bool in_quotes = false;       ///< a text of a file: not a number, true or false
+  std::size_t line = 0;         ///< in a file; 0: unknown
 
   [[nodiscard]] const Given* find(std::string_view key) const;
-  /// The member of this key, made when it is not there; this becomes a map.
+  /// Returns the member with this key, and makes it if needed; turns this into a map.
   Given& at(std::string_view key);
 };
 
@@ -33,28 +33,28 @@ struct Given::Member {
   std::string key{};
   std::string from{};
   Given value{};
-  std::size_t line = 0;  ///< of the key in a file; 0: not known
+  std::size_t line = 0;  ///< of the key in a file; 0: unknown
 };
 
-/// One setting, or a group of them, of whatever `holder` points to: how it is called, what it may
-/// be, what it means, how it is read and shown. Files, the environment, `config print`, `config
-/// schema` and the documentation all go by these.
+/// One setting, or a group of them, of the object that `holder` points to: its name, its allowed
+/// values, its meaning, how it is read and shown. Files, the environment, `config print`, `config
+/// schema` and the documentation all use these.
 struct Setting {
   enum class Shape : std::uint8_t {
     value,
-    values,   ///< a list of texts; one alone needs no brackets
-    pairs,    ///< any names, each with a text; without a name: what its section has besides
+    values,   ///< a list of texts; a single one needs no brackets
+    pairs,    ///< any names, each with a text; unnamed: the other keys of its section
     section,  ///< the settings in `parts`
     list,     ///< of sections
     map,      ///< of sections by name
   };
   enum class Kind : std::uint8_t { text, path, flag, number, decimal, duration, bytes, choice };
   enum class Secret : std::uint8_t { no, password_of_url, yes };
-  /// How a daemon that runs takes another value.
+  /// How a running daemon applies a new value.
   enum class Change : std::uint8_t {
-    restart,  ///< not at all
-    table,    ///< the table stops and goes on
-    routing,  ///< when what is under way has arrived
+    restart,  ///< only at a restart
+    table,    ///< the table is stopped and started again
+    routing,  ///< when the messages in flight have been answered
     at_once,
   };
 
@@ -63,31 +63,34 @@ struct Setting {
   Shape shape = Shape::value;
   Kind kind = Kind::text;
   Secret secret = Secret::no;
-  std::optional<Change> change{};  ///< nothing: as its group; at the top: restart
-  /// Written as the setting itself is.
+  std::optional<Change> change{};  ///< nullopt: as its group; at the top: restart
+  /// In the same format as the setting itself.
   std::string min{};
   std::string max{};
   std::vector<std::string> choices{};
   std::vector<Setting> parts{};
-  /// list: the part that an element is when it is only a text. map: a list of names is enough.
+  /// For a list: the part that is set if an element is only a text. For a map: a list of names is
+  /// enough.
   std::string shorthand{};
 
-  /// Empty: read. Else what is wrong with the text and what would be right.
+  /// Returns an empty text if it was read, otherwise what is wrong with the text and what would be
+  /// right.
   std::function<std::string(const Setting&, void* holder, const std::string& text)> read{};
-  /// Nothing: not set.
+  /// Returns nullopt if it is not set.
   std::function<std::optional<std::string>(const void* holder)> show{};
   std::function<void(void* holder, const std::string& name, const std::string& text)> put{};
   std::function<std::vector<std::pair<std::string, std::string>>(const void* holder)> shows{};
-  /// The holder of the parts; `enter` makes it where it is optional, `look` gives null.
+  /// The holder of the parts: `enter` creates an optional one, `look` returns null for it.
   std::function<void*(void* holder)> enter{};
   std::function<const void*(const void* holder)> look{};
-  /// One more element of a list or a map.
+  /// Adds an element to a list or a map.
   std::function<void*(void* holder, const std::string& name)> add{};
   std::function<std::vector<std::pair<std::string, const void*>>(const void* holder)> each{};
-  /// What is wrong between the parts; empty: nothing. Of a list or a map: of each element.
+  /// The error in a combination of parts; empty if there is none. For a list or a map: of each
+  /// element.
   std::function<std::string(const void* holder)> check{};
 
-  /// Whether it can also be given as a file that has it: its name with `_file` behind it.
+  /// Whether its value can also be in a file that a setting with `_file` after its name gives.
   [[nodiscard]] bool has_file_twin() const noexcept {
     return secret != Secret::no && shape == Shape::value;
   }
@@ -99,10 +102,10 @@ struct Setting {
   Setting changed_by(Change how) &&;
 };
 
-/// All of them; the holder is a Configuration.
+/// All settings; the holder is a Configuration.
 const std::vector<Setting>& settings();
 
-/// Whether the value of what is called so is likely a secret: `sasl.password`, `header.X-Api-Key`.
+/// Whether the value of a key of this name is likely a secret: `sasl.password`, `header.X-Api-Key`.
 bool names_a_secret(std::string_view name);
 
 }  // namespace sagabox::assembly

@@ -109,7 +109,7 @@ std::string show_bytes(std::uint64_t value) {
 }
 
 std::string read_schema_file(const std::string& path, std::optional<JsonSchema>& schema) {
-  if (!std::filesystem::is_regular_file(path)) return "it is no file that can be read";
+  if (!std::filesystem::is_regular_file(path)) return "it cannot be read as a file";
   std::ifstream file(path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   if (!file) return "it cannot be read";

@@ -11,8 +11,8 @@
 #include <string>
 #include <type_traits>
 
-/// How values are written in a configuration. `read_value` gives what is wrong with a text and what
-/// would be right; empty: nothing.
+/// The formats of values in a configuration. `read_value` returns what is wrong with a text and
+/// what would be right; empty if nothing is.
 namespace sagabox::assembly {
 
 std::string read_value(const std::string& text, std::string& value);
@@ -46,10 +46,10 @@ std::string show_value(Count value) {
   return std::to_string(value);
 }
 
-/// How an optional setting says that it is not set.
+/// The value of an optional setting that is not set.
 inline constexpr std::string_view unset_word = "none";
 
-/// Empty if it is a JSON Schema, else what is wrong with the file.
+/// Empty if it is a JSON Schema, otherwise what is wrong with the file.
 std::string read_schema_file(const std::string& path, std::optional<JsonSchema>& schema);
 
 }  // namespace sagabox::assembly

@@ -108,7 +108,7 @@ Parts relay_parts() {
   return parts;
 }
 
-/// Of a table, and at the top what all tables begin with.
+/// The settings of a table, and at the top level the defaults of all tables.
 Parts table_parts() {
   using T = TableSettings;
   const auto options = [](auto& table) -> auto& { return table.options; };
@@ -442,7 +442,7 @@ Parts all_settings() {
       value<C>("watch", &C::watch, "the file is read again when it changes, not only at SIGHUP")
           .changed_by(Change::at_once));
   for (auto& part : table_parts()) {
-    // The accessors of a table's settings, one step further.
+    // The accessors of a table's settings, which here first go to the defaults.
     auto of_table = section<C>("", &C::defaults, {}, "");
     const auto inner = [enter = of_table.enter](void* holder) { return enter(holder); };
     const auto look = [look = of_table.look](const void* holder) { return look(holder); };

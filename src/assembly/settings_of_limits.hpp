@@ -14,7 +14,7 @@ namespace sagabox::assembly {
 /// The holder is a Limits.
 std::vector<Setting> limits_parts();
 
-/// Limits by a name; `access` gives the map of a Holder.
+/// Limits by name; `access` selects the map of a Holder.
 template <class Holder, class Access>
 Setting named_limits(std::string name, Access access, std::string doc) {
   Setting setting{.name = std::move(name),

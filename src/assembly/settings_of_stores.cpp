@@ -103,7 +103,7 @@ void add_sqlite(std::vector<StoreOption>& all) {
           .between("1ms", "1m"));
 }
 
-/// Remembers that it was given, and is shown only where the store has it.
+/// Records that the option was given; shows it only if the store has it.
 Setting bound(StoreOption option) {
   auto& setting = option.setting;
   setting.doc = names_of(option.backends) + ": " + setting.doc;

@@ -60,7 +60,7 @@ void add_server(Parts& parts) {
   parts.push_back(value<Options>("password", &Options::password, "to log in with").hidden());
 }
 
-/// A variable that is not filled in must not let requests go without.
+/// An empty variable must not cause requests without a password.
 Setting not_empty(Setting setting) {
   setting.read = [read = std::move(setting.read)](const Setting& self, void* holder,
                                                   const std::string& text) {

@@ -25,7 +25,7 @@ void SwitchingSink::change(std::shared_ptr<Router> next) {
     current_ = next;
     changes_.fetch_add(1);
   }
-  // What arrives while these are handed on is held behind them.
+  // Messages that arrive while these are passed on are held behind them.
   for (auto held = take_held(); !held.empty(); held = take_held()) {
     for (auto& one : held) next->deliver(std::span(&one.dispatch, 1), *one.results);
   }
@@ -112,7 +112,7 @@ void SwitchingSink::deliver(std::span<spi::Dispatch> dispatches, spi::DispatchRe
       return;
     }
   }
-  // The change ended meanwhile.
+  // The change has ended meanwhile.
   deliver(dispatches, results);
 }
 

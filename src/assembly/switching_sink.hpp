@@ -12,14 +12,15 @@
 
 namespace sagabox::assembly {
 
-/// A router that can be replaced by another one while outboxes use it. What comes meanwhile is held
-/// until everything that was under way at the old one has its answer: none overtakes another.
+/// A router that can be replaced by another one while outboxes use it. Messages that arrive
+/// meanwhile are held until everything in flight at the old one has its answer, so that none
+/// overtakes another.
 class SwitchingSink final : public spi::Sink {
  public:
   explicit SwitchingSink(std::shared_ptr<Router> router) : current_(std::move(router)) {}
 
-  /// Returns when `next` has taken over. Takes as long as what is under way: a send's timeout at
-  /// most.
+  /// Returns when `next` has taken over, that is, when nothing is in flight at the old one: at most
+  /// the timeout of a send.
   void change(std::shared_ptr<Router> next);
   [[nodiscard]] std::shared_ptr<Router> router() const;
   /// How many wait for a change to end.
@@ -41,22 +42,23 @@ class SwitchingSink final : public spi::Sink {
     spi::Dispatch dispatch;
     spi::DispatchResults* results;
   };
-  /// All that are held now; nothing: none, and from now on none is.
+  /// Returns all held messages. If there are none, returns an empty list, and none is held from now
+  /// on.
   std::vector<Held> take_held();
   void wait_until_outside();
   void outside();
 
-  std::mutex membership_;  // who joined stays so during a change
+  std::mutex membership_;  // held during a change, so that members do not change
   std::vector<spi::DispatchResults*> members_;
 
-  mutable std::shared_mutex mutex_;  // of the three below
+  mutable std::shared_mutex mutex_;  // guards the three members below
   std::shared_ptr<Router> current_;
   bool changing_ = false;
   std::atomic<std::uint64_t> changes_{0};
   std::vector<Held> held_;
 
-  std::mutex inside_mutex_;  // of inside_
-  std::size_t inside_ = 0;   // calls of `deliver` that are with the current router
+  std::mutex inside_mutex_;  // guards inside_
+  std::size_t inside_ = 0;   // calls of `deliver` that use the current router
   std::condition_variable went_outside_;
 };
 

@@ -27,7 +27,7 @@ bool has_control_character(std::string_view text) {
   return std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
 
-/// A name or an address, as a URL has it, without the port.
+/// A name or an address in the form of a URL, without the port.
 bool is_host(std::string_view text) {
   if (text == every_host) return true;
   if (text.empty() || text.find_first_of("/@*? \t") != std::string_view::npos) return false;

@@ -10,7 +10,7 @@
 
 namespace sagabox::assembly {
 
-/// What lets requests of a tenant in at some hosts.
+/// Credentials for the requests of a tenant to some hosts.
 struct TenantCredentials {
   std::string tenant{};              ///< empty: every tenant
   std::vector<std::string> hosts{};  ///< "*": every host
@@ -20,22 +20,22 @@ struct TenantCredentials {
   std::string header{};
   std::string value{};
 
-  /// Names the setting that is wrong, never its value.
+  /// An error names the setting that is wrong, never its value.
   [[nodiscard]] Status check() const;
   [[nodiscard]] bool is_for(const std::string& tenant_of, const std::string& host) const;
   [[nodiscard]] bool covers(const std::string& host) const;
   [[nodiscard]] Headers headers() const;
 };
 
-/// The credentials of all tenants, for `http::Options::credentials`. They may change while it is
-/// used. Thread-safe.
+/// The credentials of all tenants, for `http::Options::credentials`. May change while in use.
+/// Thread-safe.
 class CredentialBook {
  public:
   explicit CredentialBook(std::vector<TenantCredentials> all) { change(std::move(all)); }
 
   void change(std::vector<TenantCredentials> all);
-  /// Those of the first entry for this tenant and host; none where no entry covers the host.
-  /// AUTH.DENIED: others have credentials for it, and this tenant has not.
+  /// The headers of the first entry for this tenant and host; empty if no entry covers the host.
+  /// AUTH.DENIED: only other tenants have credentials for it.
   [[nodiscard]] Result<Headers> find(const std::string& tenant, const std::string& host) const;
 
  private:
@@ -44,7 +44,7 @@ class CredentialBook {
     Headers headers;
   };
 
-  mutable std::mutex mutex_;  // of entries_
+  mutable std::mutex mutex_;  // guards entries_
   std::shared_ptr<const std::vector<Entry>> entries_;
 };
 

@@ -12,18 +12,18 @@
 namespace sagabox::assembly {
 namespace {
 
-/// Aliases in a file can make it grow without end.
+/// Aliases can make a document grow without a limit.
 constexpr std::size_t nodes_max = 100'000;
-/// Far more than any setting has. Readers of YAML go down by calling themselves.
+/// Far more than any setting needs. YAML readers are recursive.
 constexpr std::size_t depth_max = 50;
 
-/// Why a document that is YAML is not read.
+/// Why a valid YAML document is not accepted.
 struct Refused {
   YAML::Mark mark;
   std::string message;
 };
 
-/// Goes through a document without keeping it: where it begins, and whether it goes too deep.
+/// Scans a document without storing it: finds its begin, and whether it is nested too deeply.
 class Survey final : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark& begin) override { mark = begin; }
@@ -95,7 +95,7 @@ class YamlFile {
     return mark.is_null() ? name_ : name_ + ":" + std::to_string(mark.line + 1);
   }
 
-  /// `YAML::Load` reads up to where the first document ends, and says nothing of what follows.
+  /// `YAML::Load` reads up to the end of the first document, and ignores the rest.
   void refuse_more(const std::string& text) {
     std::istringstream stream(text);
     YAML::Parser parser(stream);
@@ -106,7 +106,7 @@ class YamlFile {
     problems_.push_back(at(more.mark) + ": belongs to nothing above; the file is one document");
   }
 
-  /// Aliases may lead deeper than the text goes.
+  /// Aliases may nest more deeply than the text.
   Given convert(const YAML::Node& node, std::size_t depth) {
     Given given{.from = at(node.Mark()), .line = line_of(node.Mark())};
     if (depth > depth_max) {
@@ -156,7 +156,7 @@ class YamlFile {
         continue;
       }
       auto value = convert(member.second, depth);
-      // What stands on the lines below is found where its key is.
+      // A value on the following lines has the position of its key.
       if (value.shape != Given::Shape::text) value.from = from;
       given.members.push_back({.key = key,
                                .from = from,

@@ -8,11 +8,11 @@
 
 namespace sagabox::assembly {
 
-/// What a text of a file stands for; notes itself what is wrong. `from`: "sagabox.yaml:9".
+/// Converts a text of the file; reports its own errors. `from`: "sagabox.yaml:9".
 using YamlText = std::function<std::string(const std::string& text, const std::string& from)>;
 
-/// One YAML document, within bounds. `text_of` may be empty: texts are taken as they are. What is
-/// wrong is added to `problems`, a line each that says where; `name` is shown in them.
+/// Reads one YAML document, within bounds. If `text_of` is empty, texts are taken unchanged. Errors
+/// are added to `problems`, one line each with its position; `name` is shown in them.
 Given read_yaml(const std::string& text, const std::string& name, const YamlText& text_of,
                 std::vector<std::string>& problems);
 

@@ -44,7 +44,7 @@ std::string verbs_of(const CLI::App& app) {
   return names;
 }
 
-/// What was typed is quoted by errors, and may hold a password.
+/// Errors quote what was typed, which may contain a password.
 std::string without_secrets(int argc, char** argv, std::string text) {
   assembly::SecretTexts secrets;
   const auto add = [&](const std::string& said) {
@@ -61,7 +61,7 @@ std::string without_secrets(int argc, char** argv, std::string text) {
   return secrets.masked(std::move(text));
 }
 
-/// The verb that was chosen, with those above it: {"dead", "list"}.
+/// The chosen verb, preceded by its parents: {"dead", "list"}.
 struct ChosenVerb {
   const CLI::App* verb;
   std::string path = "sagabox";
@@ -97,7 +97,7 @@ std::string suggestion(const std::string& typed, const std::vector<std::string>&
   return near.empty() ? "" : "; did you mean \"" + near + "\"?";
 }
 
-/// What was typed and nothing took, without its secrets, is told with the nearest right name.
+/// Reports an argument that was not recognized, without its secrets, with the nearest known name.
 std::string complaint_about(const ChosenVerb& chosen, const std::string& error,
                             const std::vector<std::string>& unknown) {
   const auto verbs = names_below(*chosen.verb);
@@ -117,7 +117,7 @@ std::string complaint_about(const ChosenVerb& chosen, const std::string& error,
   return error;
 }
 
-/// Says what is wrong and where to look up what would be right.
+/// Reports the error, and where to find the correct usage.
 int wrong_use(const CLI::App& app, const std::string& error,
               const std::vector<std::string>& unknown) {
   const auto chosen = chosen_verb(app);

@@ -2,7 +2,7 @@
 
 namespace sagabox::cli {
 
-/// The whole program: does what was typed and returns the exit code.
+/// The whole program: runs the command line and returns the exit code.
 int command_line(int argc, char** argv);
 
 }  // namespace sagabox::cli

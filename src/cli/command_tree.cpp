@@ -15,7 +15,7 @@
 namespace sagabox::cli {
 namespace {
 
-/// "NAME:{outbox,saga}" has two.
+/// "NAME:{outbox,saga}" has two values.
 std::vector<std::string> values_in(std::string_view type) {
   std::vector<std::string> values;
   const auto open = type.find('{');

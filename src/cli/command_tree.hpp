@@ -9,16 +9,16 @@ namespace CLI {
 class App;
 }
 
-/// The command line as data: completions and the manual are made from it, so that they say what it
-/// takes.
+/// The command line as data. Completions and the manual are generated from it, so that they match
+/// what it accepts.
 namespace sagabox::cli {
 
 struct CommandOption {
-  std::vector<std::string> names{};  ///< "-y", "--yes"; of a positional one its own name
-  std::string type{};                ///< "URL"; empty: a flag, or positional
+  std::vector<std::string> names{};  ///< "-y", "--yes"; for a positional argument its own name
+  std::string type{};                ///< "URL"; empty for a flag
   std::string description{};
-  std::string variable{};  ///< of the environment
-  /// What may be given; empty: anything. A table's name is asked of the store.
+  std::string variable{};  ///< an environment variable
+  /// The allowed values; empty: any. The names of tables are read from the store.
   std::vector<std::string> values{};
   bool names_table = false;
   bool positional = false;
@@ -44,7 +44,7 @@ void for_each_command(
 /// For `bash`, `zsh` or `fish`; empty for any other.
 std::string completion(const Command& command, std::string_view shell);
 
-/// roff, for man(7).
+/// A manual page in roff, for man(7).
 std::string man_page(const Command& command, std::string_view version);
 
 /// `completion SHELL`, and a hidden `man`.

@@ -5,10 +5,10 @@
 namespace sagabox::cli {
 
 inline constexpr int exit_fine = 0;
-inline constexpr int exit_failed = 1;  ///< or something is wrong
+inline constexpr int exit_failed = 1;  ///< or a problem was found
 inline constexpr int exit_wrong_use = 2;
 
-/// What was typed cannot be meant; the text says what would be right.
+/// The command line is not valid; the text says what would be.
 class WrongUse : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

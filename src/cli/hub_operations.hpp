@@ -11,7 +11,7 @@
 
 namespace sagabox::cli {
 
-/// What the verbs of the delivery hub ask of a store, or of a daemon; see `HubAdmin`. Calls block.
+/// The operations of the hub verbs on a store, or on a daemon; see `HubAdmin`. Calls block.
 class HubOperations {
  public:
   virtual ~HubOperations() = default;

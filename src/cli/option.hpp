@@ -11,15 +11,15 @@
 
 namespace sagabox::cli {
 
-/// The type of an option that takes one of a few words: help shows them, completions offer them.
+/// The type of an option that takes one of a few words; help and completions show them.
 inline std::string one_of(const std::string& type, std::initializer_list<std::string_view> words) {
   std::string list;
   for (const auto word : words) list += (list.empty() ? "" : ",") + std::string(word);
   return type + ":{" + list + "}";
 }
 
-/// An option that `parse` reads into `target`; what `parse` complains about is wrong use.
-/// `target` lives until the command line has been read.
+/// An option that `parse` reads into `target`; an error of `parse` is reported as wrong use.
+/// `target` must live until the command line has been read.
 template <class Target, class Parse>
 CLI::Option* add_option(CLI::App& app, std::string name, const std::string& type, Target& target,
                         Parse parse, const std::string& description) {

@@ -9,7 +9,7 @@
 
 namespace sagabox::cli {
 
-/// What the verbs of sagas ask of a store, or of a daemon; see `SagaAdmin`. Calls block.
+/// The operations of the saga verbs on a store, or on a daemon; see `SagaAdmin`. Calls block.
 class SagaOperations {
  public:
   virtual ~SagaOperations() = default;

@@ -37,7 +37,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// In the file that is named, or in SAGABOX_KEY; empty: none.
+/// The key in the given file, or in SAGABOX_KEY; empty: none.
 std::string api_key_of(const ServerArguments& arguments) {
   auto text = variable("SAGABOX_KEY");
   std::string where = "SAGABOX_KEY";
@@ -54,7 +54,7 @@ std::string api_key_of(const ServerArguments& arguments) {
   return *std::move(key);
 }
 
-/// What seals the secrets of endpoints; empty: none.
+/// The key that encrypts the secrets of endpoints; empty: none.
 std::string hub_key_of(const StoreArguments& arguments) {
   if (arguments.hub_key_file.empty()) return variable("SAGABOX_HUB_SECRET_KEY");
   std::ifstream file(arguments.hub_key_file);
@@ -64,7 +64,7 @@ std::string hub_key_of(const StoreArguments& arguments) {
   return text;
 }
 
-/// What only a store takes must not be passed over in silence.
+/// Options for a store must not be ignored silently.
 void check_for_server(const OperatorArguments& arguments) {
   if (Said{arguments.actor, variable("SAGABOX_ACTOR")}.typed()) {
     throw WrongUse("--actor is for --store: a daemon takes the name of the key that is given");
@@ -94,7 +94,7 @@ std::unique_ptr<Operations> operations_over(const OperatorArguments& arguments) 
   return operate_over(std::move(*client), arguments.server.store);
 }
 
-/// A daemon's own options make no sense without one.
+/// Options for a daemon are an error without one.
 void check_for_store(const ServerArguments& arguments) {
   const bool key = Said{arguments.key_file, variable("SAGABOX_KEY_FILE")}.typed();
   if (key || !arguments.ca_file.empty() || !arguments.store.empty()) {

@@ -14,25 +14,25 @@
 
 namespace sagabox::cli {
 
-/// What every verb can be told that works on a store.
+/// The options of every verb that works on a store.
 struct StoreArguments {
-  std::string url{};  ///< empty: the file that `serve` makes in the working folder
+  std::string url{};  ///< empty: the file that `serve` makes in the working directory
   std::string schema = "sagabox";
-  std::string actor{};  ///< empty: who is logged in
+  std::string actor{};  ///< empty: the user who is logged in
   bool json = false;
-  std::string hub_key_file{};  ///< has `hub.secret_key`; empty: it is in $SAGABOX_HUB_SECRET_KEY
-  assembly::BackendOptions backend{};  ///< of a configuration; the command line has none
+  std::string hub_key_file{};          ///< with `hub.secret_key`; empty: in $SAGABOX_HUB_SECRET_KEY
+  assembly::BackendOptions backend{};  ///< from a configuration; the command line has none
 };
 
-/// The same, for those that can ask a daemon as well.
+/// The same, for verbs that can also ask a daemon.
 struct OperatorArguments : StoreArguments {
   ServerArguments server{};
 };
 
-/// The store's URL. WrongUse when there is none, or when it names a file that is not there.
+/// The store's URL. WrongUse if there is none, or if it names a file that does not exist.
 std::string store_url(const StoreArguments& arguments);
 
-/// A verb at work: whom it asks and where it writes to.
+/// A running verb: the store or daemon that it asks, and its output.
 class Session {
  public:
   /// Throws WrongUse and Failure.
@@ -42,12 +42,12 @@ class Session {
   [[nodiscard]] Terminal& out() noexcept { return out_; }
   [[nodiscard]] bool json() const noexcept { return json_; }
 
-  /// The one that was named, or all; never none. Throws WrongUse, and Failure where the schema is
-  /// older than this version.
+  /// The named table, or all; never empty. Throws WrongUse, and Failure if the schema is older than
+  /// this version.
   std::vector<TableName> tables(const std::string& wanted);
-  /// The one that was named, or the only one. Throws WrongUse.
+  /// The named table, or the only one. Throws WrongUse.
   TableName table(const std::string& wanted);
-  /// Which table has this message, of the one that was named or all; nothing: none of them.
+  /// The table with this message, out of the named one or all; nullopt if there is none.
   std::optional<TableName> table_of(const MessageId& id, const std::string& wanted,
                                     const Admin::Whose& tenant);
 
@@ -59,11 +59,11 @@ class Session {
   bool json_;
 };
 
-/// True when `yes` or a person on the terminal says so; `question` goes to standard error. Throws
-/// WrongUse when nobody can be asked.
+/// Returns true if `yes` is set or the user confirms on the terminal; `question` is printed to
+/// standard error. Throws WrongUse without a terminal.
 bool confirmed(const std::string& question, bool yes);
 
-/// Says so, and the exit code of a verb whose question was answered with no.
+/// Reports that the user declined; returns the exit code.
 int nothing_done();
 
 /// "3 messages", "1 message".

@@ -6,7 +6,7 @@
 
 namespace sagabox::cli {
 
-/// On a store itself.
+/// Works on a store directly.
 class StoreHub final : public HubOperations {
  public:
   explicit StoreHub(HubAdmin admin) : admin_(std::move(admin)) {}

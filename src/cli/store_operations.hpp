@@ -7,7 +7,8 @@
 
 namespace sagabox::cli {
 
-/// Straight on a store, which `actor` acts on. `hub_key`: see HubAdminOptions::secret_key.
+/// Works on a store directly; `actor` is recorded in its audit log. `hub_key`: see
+/// HubAdminOptions::secret_key.
 Result<std::unique_ptr<Operations>> operate_on(std::unique_ptr<Store> store,
                                                const std::string& actor,
                                                const std::string& hub_key = {});

@@ -2,7 +2,7 @@
 
 namespace sagabox::cli {
 
-/// What systemd is told: "READY=1". Nothing happens when it did not start us, or in a build without
+/// Sends a state to systemd: "READY=1". No-op if systemd did not start us, or in a build without
 /// libsystemd.
 void tell_systemd(const char* state) noexcept;
 

@@ -37,7 +37,7 @@ constexpr std::string_view clear_below = "\x1b[J";
 
 bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
-/// Takes up to `columns_max` characters of UTF-8 and lowers it by as many.
+/// Returns up to `columns_max` characters of UTF-8 and lowers `columns_max` by their number.
 std::string_view cut(std::string_view text, std::size_t& columns_max) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (continues_character(text[at])) continue;
@@ -47,7 +47,7 @@ std::string_view cut(std::string_view text, std::size_t& columns_max) {
   return text;
 }
 
-/// A text in a narrower column: what is cut off is shown by its last character.
+/// Shortens a text to a narrower column: its last character shows that it was cut.
 std::string in_columns(std::string_view text, std::size_t columns) {
   const auto end = text.find_last_not_of(' ');
   auto bare = text.substr(0, end == std::string_view::npos ? 0 : end + 1);
@@ -138,7 +138,7 @@ std::size_t Terminal::rows() const {
   constexpr std::size_t rows_usual = 24;
   winsize window{};
   const bool known = ioctl(fileno(stream_), TIOCGWINSZ, &window) == 0 && window.ws_row > 1;
-  // One less: the cursor stands below the block.
+  // One less: the cursor is below the block.
   return (known ? window.ws_row : rows_usual) - 1;
 }
 

@@ -22,7 +22,7 @@ Error wrong(std::string_view what, std::string_view text, std::string_view right
           std::string(what) + " \"" + std::string(text) + "\": " + std::string(right)};
 }
 
-/// Digits with at most one dot; nothing else.
+/// Digits with at most one dot.
 std::optional<double> decimal(std::string_view text) {
   if (text.empty() || text.find_first_not_of("0123456789.") != std::string_view::npos) {
     return std::nullopt;
@@ -33,7 +33,7 @@ std::optional<double> decimal(std::string_view text) {
   return value;
 }
 
-/// Digits, and nothing else.
+/// Only digits.
 template <class Number>
 std::optional<Number> whole(std::string_view text) {
   Number value = 0;
@@ -42,7 +42,7 @@ std::optional<Number> whole(std::string_view text) {
   return value;
 }
 
-/// A number and a unit.
+/// Parses a number and a unit.
 std::optional<Duration> amount(std::string_view text) {
   constexpr std::array<std::pair<std::string_view, Duration>, 5> units{{
       {"ms", milliseconds(1)},
@@ -62,7 +62,7 @@ std::optional<Duration> amount(std::string_view text) {
   return std::nullopt;
 }
 
-/// Takes `digits` digits and what follows them off the front.
+/// Removes `digits` digits and the delimiter after them from the front.
 std::optional<int> take(std::string_view& text, std::size_t digits, std::string_view then) {
   const auto number = text.substr(0, digits);
   const auto value = whole<int>(number);
@@ -72,7 +72,7 @@ std::optional<int> take(std::string_view& text, std::size_t digits, std::string_
   return value;
 }
 
-/// "Z", "+01:00": how far local time is ahead.
+/// "Z", "+01:00": how far local time is ahead of UTC.
 std::optional<minutes> offset_of(std::string_view text) {
   if (text == "Z" || text == "z") return minutes(0);
   if (!text.starts_with('+') && !text.starts_with('-')) return std::nullopt;

@@ -10,20 +10,20 @@
 #include <string>
 #include <string_view>
 
-/// What people type on the command line, read strictly: an error quotes the text and shows what
-/// would be right.
+/// Values typed on the command line, parsed strictly: an error quotes the text and shows a correct
+/// one.
 namespace sagabox::cli {
 
 /// "500ms", "3s", "10m", "1h", "1.5s". Longer than 0, at most 24 hours.
 Result<Duration> parse_duration(std::string_view text);
 
-/// How old: the same, and days: "7d", up to 36500d; "0" too.
+/// An age: the same, and days: "7d", up to 36500d; "0" too.
 Result<Duration> parse_age(std::string_view text);
 
 /// "2026-01-31", "2026-01-31T03:00:00Z", with a fraction and an offset (+01:00) if there is one.
 Result<WallTime> parse_time(std::string_view text);
 
-/// A point in time, or how long ago: judged by the database's clock, which is asked later.
+/// A point in time, or how long ago. An age is converted later, by the database's clock.
 struct When {
   std::optional<WallTime> at{};
   Duration ago{};
@@ -34,7 +34,7 @@ struct When {
 /// "2h", "7d", or a time.
 Result<When> parse_when(std::string_view text);
 
-/// Where a replay begins or ends: a sequence, or a point in time.
+/// The begin or end of a replay: a sequence, or a point in time.
 struct ReplayBound {
   std::optional<Sequence> sequence{};
   std::optional<When> when{};

@@ -32,7 +32,7 @@ Status check_headers(const OtlpOptions& options) {
   }
   for (const auto& [name, value] : options.headers) {
     if (!is_header_name(name)) {
-      return wrong("headers: " + quoted(name) + " is no name of a header");
+      return wrong("headers: " + quoted(name) + " is not the name of a header");
     }
     if (!is_printable(value)) {
       return wrong("headers." + name + ": it has a line break or another control character in it");

@@ -9,16 +9,16 @@
 
 namespace sagabox::server {
 
-/// What a daemon says of its tables while its stores are not there yet.
+/// Returns the state of a daemon's tables while it waits for its stores.
 using Starting = std::function<std::vector<wire::TableReadiness>()>;
 
-/// Stands before the API: answers by itself while there is none, so that a daemon that waits for
-/// its stores can be told from one that is not there. Safe from any thread.
+/// Placed before the API: answers requests itself while there is none, so that a daemon that waits
+/// for its stores differs from one that is not running. Thread-safe.
 class Front final : public RequestHandler {
  public:
   explicit Front(Starting starting) : starting_(std::move(starting)) {}
 
-  /// From now on requests go there; it outlives the front.
+  /// From now on requests are passed to `api`, which must outlive the front.
   void open(RequestHandler& api) noexcept { api_.store(&api, std::memory_order_release); }
 
   Admission admit(const Request& header) override;

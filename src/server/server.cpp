@@ -7,7 +7,7 @@
 namespace sagabox::server {
 namespace {
 
-/// Without keys everybody who reaches it may do everything.
+/// Without keys every caller that can reach it may do everything.
 Status check_reach(const ListenOptions& options) {
   const auto loopback = is_loopback(options.listener.address);
   if (!loopback.ok()) return loopback.error();
@@ -31,7 +31,7 @@ Server::Server(ListenOptions& options, std::unique_ptr<KeyRing> keys)
       keys_(std::move(keys)),
       host_(listened_host(options.listener)) {}
 
-// The listener ends before what it hands its requests to.
+// The listener must end before the handler of its requests.
 Server::~Server() { listener_.reset(); }
 
 std::string Server::url() const { return host_ + ":" + std::to_string(port()); }

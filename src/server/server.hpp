@@ -14,28 +14,28 @@ namespace sagabox::server {
 struct ServerOptions {
   ApiOptions api{};
   ListenerOptions listener{};
-  /// Keys of those who may call; see `sagabox key create`. Without it everybody on this machine may
-  /// do everything, and the listener binds to no other address than loopback.
+  /// The API keys of callers; see `sagabox key create`. Without it every caller on this machine may
+  /// do everything, and the listener only binds to loopback.
   std::optional<std::string> key_file{};
 };
 
-/// What `Server::listen` needs.
+/// The options of `Server::listen`.
 struct ListenOptions {
   ListenerOptions listener{};
-  std::optional<std::string> key_file{};  ///< as `ServerOptions::key_file`
+  std::optional<std::string> key_file{};  ///< see `ServerOptions::key_file`
   Starting starting = [] { return std::vector<wire::TableReadiness>(); };
 };
 
-/// The REST API of some tables. What the options point to outlives it.
+/// The REST API of some tables. The objects that the options point to must outlive it.
 class Server {
  public:
-  /// Serves when it returns. CONFIG.INVALID names what is wrong.
+  /// Serves when it returns. CONFIG.INVALID names the wrong option.
   static Result<std::unique_ptr<Server>> start(ServerOptions options);
-  /// Takes the address, and answers that it starts: `/health/live` with 200, `/health/ready` with
-  /// what `starting` tells and 503, all else with SERVER.BUSY. TX.INVALID_STATE when the address
-  /// cannot be had now, CONFIG.INVALID when it never can.
+  /// Binds the address, and answers that the daemon is starting: `/health/live` with 200,
+  /// `/health/ready` with the result of `starting` and 503, all else with SERVER.BUSY.
+  /// TX.INVALID_STATE if the address cannot be bound now, CONFIG.INVALID if it never can.
   static Result<std::unique_ptr<Server>> listen(ListenOptions options);
-  /// Once, after `listen`.
+  /// Call it once, after `listen`.
   Status serve(ApiOptions options);
   ~Server();
   Server(const Server&) = delete;
@@ -44,22 +44,22 @@ class Server {
   [[nodiscard]] std::uint16_t port() const noexcept { return listener_->port(); }
   /// "http://127.0.0.1:8700"
   [[nodiscard]] std::string url() const;
-  /// Answers what has come, for `stop_timeout` at most. False when some were cut off. Stop it
-  /// before the outboxes that it writes to.
+  /// Answers requests that have arrived, for at most `stop_timeout`. Returns false if some were cut
+  /// off. Stop it before the outboxes that it writes to.
   bool stop() { return listener_->stop(); }
-  /// After a stop: false while a store still has a request that was not answered in time.
+  /// After a stop: false while a store still processes a request that was not answered in time.
   /// Destroying the server waits for it.
   [[nodiscard]] bool has_ended() const { return listener_->has_ended(); }
-  /// Certificate and key are read again, for connections to come. An error leaves the ones before.
+  /// Reads certificate and key again, for new connections. On an error the previous ones are kept.
   Status reload_certificate() { return listener_->reload_certificate(); }
 
  private:
   Server(ListenOptions& options, std::unique_ptr<KeyRing> keys);
 
   Front front_;
-  std::unique_ptr<KeyRing> keys_;  ///< the API's, once there is one
-  std::unique_ptr<Api> api_;       ///< null: it starts
-  std::string host_;               ///< with the scheme
+  std::unique_ptr<KeyRing> keys_;  ///< those of the API, once it exists
+  std::unique_ptr<Api> api_;       ///< null while starting
+  std::string host_;               ///< including the scheme
   std::unique_ptr<Listener> listener_;
 };
 

@@ -7,8 +7,8 @@
 
 namespace sagabox::transports {
 
-/// While it lives, writing to a connection that is gone is an error on this thread and no SIGPIPE:
-/// TLS libraries write without MSG_NOSIGNAL.
+/// While this object exists, writing to a closed connection is an error on this thread instead of a
+/// SIGPIPE: TLS libraries write without MSG_NOSIGNAL.
 class BrokenPipes {
  public:
   BrokenPipes() {
@@ -21,7 +21,7 @@ class BrokenPipes {
   }
   ~BrokenPipes() {
     const timespec at_once{};
-    // One that was raised meanwhile would come as soon as it may.
+    // A signal raised meanwhile would be delivered as soon as it is unblocked.
     if (!was_pending_) sigtimedwait(&pipes_, nullptr, &at_once);
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }

@@ -16,7 +16,7 @@ namespace {
 using spi::SendResult;
 using Kind = spi::SendResult::Kind;
 
-/// A resolver that hangs must not cost a thread every few seconds.
+/// Bounds the threads that a hanging resolver blocks: each attempt to connect uses one.
 constexpr std::uint32_t dials_max = 4;
 
 timespec until(BootTime then, BootTime now) {
@@ -28,8 +28,8 @@ timespec until(BootTime then, BootTime now) {
 
 }  // namespace
 
-/// An attempt to connect, on a thread of its own: names are looked up, and some libraries connect,
-/// in calls that cannot be given up. Whoever does not want to wait any longer lets go of it.
+/// An attempt to connect, on a thread of its own: name look-ups, and the connect calls of some
+/// libraries, cannot be cancelled. To stop waiting, release it.
 struct Courier::Dial {
   std::mutex mutex;
   std::optional<Connected> outcome;
@@ -117,7 +117,7 @@ void Courier::take_inbox() {
 void Courier::expire_posted(BootTime now) {
   const auto late = posted_.expire(
       now, {Kind::timed_out, options_.server + ": no answer by the deadline", std::nullopt});
-  // Whatever of them has not left yet must not arrive later.
+  // Late messages that are still in buffers must not arrive later.
   if (late > 0) lose_link(now, "given up, as another message had no answer by its deadline");
 }
 
@@ -160,7 +160,7 @@ void Courier::dial(BootTime now) {
   }
   dial_ = std::make_shared<Dial>();
   const auto deadline = now + options_.connect_max;
-  // A little longer than the attempt itself has: what it says is better than that it said nothing.
+  // A little longer than the attempt's own deadline: its error text is better than "no answer".
   dial_->give_up_at = deadline + options_.connect_max / 8;
   ++*dials_;
   try {
@@ -189,7 +189,7 @@ void Courier::dial_failed(BootTime now, const Error& error) {
 Duration Courier::backoff() {
   const auto doublings = std::min(dials_failed_ - 1, 16U);
   const auto longest = std::min(options_.backoff_max, options_.backoff_min * (1U << doublings));
-  // Half of it by chance, so that many who lost the same server do not come back together.
+  // Half of it is random, so that many clients of a failed server do not reconnect together.
   return longest / 2 + Duration(static_cast<Duration::rep>(
                            options_.random->unit() * static_cast<double>((longest / 2).count())));
 }
@@ -231,7 +231,7 @@ void Courier::lose_link(BootTime now, const std::string& reason) {
                           "); it may have arrived",
                       std::nullopt});
   last_error_ = reason;
-  // A server that takes connections and ends them at once must not be dialled in a loop.
+  // A server that accepts connections and closes them at once must not be dialled in a loop.
   ++dials_failed_;
   dial_not_before_ = now + backoff();
 }

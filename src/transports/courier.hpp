@@ -19,43 +19,43 @@
 
 namespace sagabox::transports {
 
-/// A connection that is up: what a protocol does over it. One thread uses it.
+/// An open connection, with its protocol. Used by one thread.
 class Link {
  public:
   class Answers {
    public:
     virtual ~Answers() = default;
-    /// Parcels of a link are numbered 1, 2, 3 … in the order in which they were posted. Answers to
-    /// what has had one are ignored.
+    /// Parcels of a link are numbered 1, 2, 3 … in the order in which they were posted. Further
+    /// answers to one that has its result are ignored.
     virtual void answered(std::uint64_t number, spi::SendResult result) = 0;
   };
 
-  /// Cuts the connection: what has not left yet does not leave any more.
+  /// Closes the connection: data that was not sent yet is discarded.
   virtual ~Link() = default;
 
-  /// Puts a parcel on its way. A result: it does not get on its way, and has no number.
+  /// Starts to send a parcel. Returns a result if it cannot be sent; it has no number then.
   virtual std::optional<spi::SendResult> post(const spi::Parcel& parcel, std::uint64_t number) = 0;
-  /// False: so much waits to be written that more would only take memory.
+  /// Returns false if so much waits to be written that more would only use memory.
   [[nodiscard]] virtual bool takes_more() const = 0;
-  /// Writes and reads what can be written and read without waiting. An error: the connection is
-  /// lost, and why.
+  /// Writes and reads as much as possible without blocking. An error says why the connection is
+  /// lost.
   virtual Status turn(BootTime now, Answers& answers) = 0;
 
   [[nodiscard]] virtual int fd() const = 0;
   [[nodiscard]] virtual bool wants_write() const = 0;
-  /// When it wants a turn though nothing moves, for a heartbeat.
+  /// The time of the next turn without any input or output, for heartbeats.
   [[nodiscard]] virtual BootTime turn_by() const { return BootTime::max(); }
-  /// Everything was answered, and it ends: a word of farewell, without waiting.
+  /// Called at the end, after everything was answered: sends a goodbye without blocking.
   virtual void leave() {}
 };
 
-/// Brings parcels over one connection that one thread of its own looks after: takes them from any
-/// thread, connects when the first comes and again, with backoff, when the connection is lost,
-/// keeps deadlines and sees to it that each parcel has one result.
+/// Sends parcels over one connection with one thread: accepts them from any thread, connects for
+/// the first one, reconnects with backoff, keeps deadlines, and ensures that each parcel gets one
+/// result.
 class Courier final : private Link::Answers {
  public:
   using Connected = Result<std::unique_ptr<Link>>;
-  /// Connects and logs in; may wait, on a thread that nobody waits for for ever. Owns all it uses.
+  /// Connects and logs in; may block, on a thread that may be abandoned. Owns everything it uses.
   using Connect = std::function<Connected(BootTime deadline)>;
 
   struct Options {
@@ -73,7 +73,7 @@ class Courier final : private Link::Answers {
   Courier(const Courier&) = delete;
   Courier& operator=(const Courier&) = delete;
 
-  /// As `spi::Transport::send` and `close`.
+  /// See `spi::Transport::send` and `close`.
   void send(std::span<spi::Parcel> parcels, spi::SendResults& results);
   void close(BootTime deadline);
 
@@ -90,7 +90,7 @@ class Courier final : private Link::Answers {
   void work(BootTime now);
   void post_waiting();
   void lose_link(BootTime now, const std::string& reason);
-  /// Whether there is nothing left to do.
+  /// Returns whether there is nothing left to do.
   bool closed(BootTime now);
   void wait();
   void answered(std::uint64_t number, spi::SendResult result) override;
@@ -99,18 +99,18 @@ class Courier final : private Link::Answers {
   const Options options_;
   const Connect connect_;
   const std::shared_ptr<Wake> wake_;
-  const std::shared_ptr<std::atomic<std::uint32_t>> dials_;  ///< also those that were given up
+  const std::shared_ptr<std::atomic<std::uint32_t>> dials_;  ///< including abandoned ones
   std::atomic<std::uint32_t> under_way_{0};
 
   std::mutex mutex_;
   std::vector<Handed> inbox_;
   std::optional<BootTime> close_by_;
-  std::mutex closing_;  ///< one at a time joins the thread
+  std::mutex closing_;  ///< held while the thread is joined
 
-  // The thread's own.
+  // Used by the thread only.
   std::vector<Handed> taken_;
   PendingParcels waiting_{under_way_};  ///< not posted yet
-  PendingParcels posted_{under_way_};   ///< on `link_`, under its numbers
+  PendingParcels posted_{under_way_};   ///< posted on `link_`, under its numbers
   std::unique_ptr<Link> link_;
   std::shared_ptr<Dial> dial_;
   bool needed_ = false;

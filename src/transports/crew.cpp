@@ -64,7 +64,7 @@ void Crew::send(std::span<spi::Parcel> parcels, spi::SendResults& results) {
   {
     const std::lock_guard lock(mutex_);
     for (auto& item : taken) {
-      // Its time may be over by now: nobody would take it out again.
+      // An item whose deadline has passed already would never be removed from the queue.
       if (!item->answered()) queue_.push_back(std::move(item));
     }
   }
@@ -139,14 +139,14 @@ void Crew::give_up(const TimedParcels::ItemPtr& item) {
     const std::lock_guard lock(mutex_);
     const auto found = std::ranges::find(running_, item, &Running::item);
     if (found == running_.end()) {
-      // The threads may all hang, and what waits for them must not pile up.
+      // If all threads hang, items that wait must not pile up.
       std::erase(queue_, item);
       return;
     }
     (*found)->overdue = true;
     stop = (*found)->stop;
   }
-  // Calls back whoever waits for it.
+  // Runs the stop callbacks.
   stop.request_stop();
 }
 

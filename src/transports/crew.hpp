@@ -20,7 +20,7 @@
 
 namespace sagabox::transports {
 
-/// What a function in this process is called by: `bus:orders`, `fn:charge_card`.
+/// The name of a function in this process: `bus:orders`, `fn:charge_card`.
 class LocalName final : public spi::Address {
  public:
   LocalName(std::string name, std::uint32_t threads) : name_(std::move(name)), threads_(threads) {}
@@ -32,25 +32,25 @@ class LocalName final : public spi::Address {
   std::uint32_t threads_;
 };
 
-/// Empty: `name` can stand in an address.
+/// Empty if `name` is allowed in an address.
 std::string local_name_problem(std::string_view name);
 
-/// `scheme` with its colon.
+/// `scheme` includes its colon.
 Result<std::shared_ptr<const LocalName>> local_name(std::string_view scheme, std::string_view text,
                                                     const spi::AddressSettings& settings,
                                                     std::uint32_t threads);
 
 /// A few threads that call functions of this process for parcels whose addresses are LocalNames.
-/// C++ cannot end a function: one past its deadline is told to stop, its parcel has timed out, and
-/// until it returns others of its name and key are put off. What no thread came to is put off too.
-/// Thread-safe.
+/// C++ cannot end a function: one past its deadline is asked to stop, its parcel has timed out, and
+/// until it returns others of its name and key are deferred. Parcels that no thread has started are
+/// deferred too. Thread-safe.
 class Crew {
  public:
   struct Options {
     const Clock& clock;
     std::uint32_t threads;
     std::uint32_t in_flight_max;
-    /// What it throws is a failure.
+    /// An exception counts as a failure.
     std::function<spi::SendResult(const LocalName& name, const Delivery& delivery)> call;
   };
   explicit Crew(Options options);
@@ -67,7 +67,7 @@ class Crew {
   void close(BootTime deadline) { parcels_.close(deadline); }
 
  private:
-  /// One that runs; belongs to its thread but for what the lock guards.
+  /// A running function; used by its thread only, except for the members that the lock guards.
   struct Running {
     TimedParcels::ItemPtr item{};
     std::stop_source stop{};
@@ -76,7 +76,7 @@ class Crew {
   void work();
   [[nodiscard]] spi::SendResult call(const Running& running) const noexcept;
   [[nodiscard]] bool follows_an_overdue_one(const spi::Parcel& parcel) const;
-  /// Its deadline has come: one that runs is told to stop.
+  /// The deadline has passed: a running function is asked to stop.
   void give_up(const TimedParcels::ItemPtr& item);
 
   const Options options_;

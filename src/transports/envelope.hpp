@@ -10,9 +10,9 @@
 
 namespace sagabox::transports {
 
-/// What travels beside the payload, under CloudEvents 1.0 names; each transport spells them as its
-/// protocol's binding says (`ce-id`, `ce_id` …). The content type is not among them: protocols have
-/// a place of their own for it.
+/// The attributes sent beside the payload, under their CloudEvents 1.0 names; each transport spells
+/// them as its protocol's binding says (`ce-id`, `ce_id` …). The content type is not included:
+/// protocols have a field of their own for it.
 class Envelope {
  public:
   /// Refers to the parcel's message.
@@ -24,7 +24,7 @@ class Envelope {
     std::string_view name;
     std::string_view value;
   };
-  /// None is empty.
+  /// No attribute is empty.
   [[nodiscard]] std::span<const Attribute> attributes() const noexcept {
     return {attributes_.data(), count_};
   }
@@ -45,8 +45,8 @@ class Envelope {
   std::string time_;
 };
 
-/// Whether a header of the author's may travel under its own name: those that the envelope or a
-/// protocol speaks for may not, else a message could pass for another.
+/// Whether a header of the author's may be sent under its own name. Headers that the envelope or a
+/// protocol sets may not, otherwise one message could pass for another.
 [[nodiscard]] bool may_travel(std::string_view header_name) noexcept;
 
 }  // namespace sagabox::transports

@@ -8,20 +8,20 @@
 
 namespace sagabox::transports {
 
-/// Bytes that wait to be written. What was written is let go of though more keeps coming: at most
-/// as much as still waits is kept of it.
+/// Bytes to be written. Written bytes are freed even while more are appended: at most as many of
+/// them are kept as are still unwritten.
 class OutBuffer {
  public:
   [[nodiscard]] bool empty() const noexcept { return written_ == bytes_.size(); }
-  /// What waits.
+  /// The number of bytes still to be written.
   [[nodiscard]] std::size_t size() const noexcept { return bytes_.size() - written_; }
-  /// To append to, and for nothing else.
+  /// Only for appending.
   [[nodiscard]] std::string& end() noexcept { return bytes_; }
-  /// What is kept, with what was written.
+  /// The number of bytes kept, including written ones.
   [[nodiscard]] std::size_t kept() const noexcept { return bytes_.size(); }
 
-  /// Hands what waits to `write`, a `Result<std::size_t>(std::string_view)` that says how much it
-  /// took, until it takes nothing or all is written.
+  /// Passes the bytes to `write`, a `Result<std::size_t>(std::string_view)` that returns how many
+  /// it took, until it takes none or all are written.
   template <class Write>
   Status flush(const Write& write) {
     while (!empty()) {
@@ -30,7 +30,7 @@ class OutBuffer {
       if (*taken == 0) break;
       written_ += *taken;
     }
-    // Moved by then are fewer bytes than were written.
+    // At this point fewer bytes are moved than were written.
     if (written_ >= size()) {
       bytes_.erase(0, written_);
       written_ = 0;

@@ -11,17 +11,18 @@
 
 namespace sagabox::transports {
 
-/// A parcel, and who waits for its result.
+/// A parcel, and the receiver of its result.
 struct Handed {
   spi::Parcel parcel;
   spi::SendResults* results = nullptr;
 };
 
-/// Parcels that wait for their result, numbered 1, 2, 3 … in the order in which they came. Each is
-/// told of once, whatever happens and however often. For one thread.
+/// Parcels that wait for their result, numbered 1, 2, 3 … in the order in which they were added.
+/// Exactly one result is reported for each. For one thread.
 class PendingParcels {
  public:
-  /// Lowered for each before it is told of, so that whoever hears of it may hand over another.
+  /// `under_way` is decremented before each result is reported, so that its receiver can send
+  /// another parcel.
   explicit PendingParcels(std::atomic<std::uint32_t>& under_way) : under_way_(under_way) {}
 
   [[nodiscard]] std::size_t size() const noexcept { return open_; }
@@ -36,14 +37,14 @@ class PendingParcels {
     return first_ + all_.size() - 1;
   }
 
-  /// Numbers begin with 1 again. Only when empty.
+  /// Restarts the numbers at 1. Call it only when empty.
   void restart() {
     assert(open_ == 0);
     all_.clear();
     first_ = 1;
   }
 
-  /// False: there is none, or it has had its result.
+  /// Returns false if there is none, or it has its result already.
   bool finish(std::uint64_t number, spi::SendResult result) {
     if (number < first_ || number - first_ >= all_.size()) return false;
     if (!end(all_[number - first_], std::move(result))) return false;
@@ -56,7 +57,7 @@ class PendingParcels {
     drop_ended();
   }
 
-  /// Those whose deadline has come; how many there were.
+  /// Ends the parcels whose deadline has passed; returns their number.
   std::size_t expire(BootTime now, const spi::SendResult& result) {
     if (now < earliest_) return 0;
     std::size_t ended = 0;
@@ -73,12 +74,12 @@ class PendingParcels {
     return ended;
   }
 
-  /// Not after the earliest deadline; may be that of one that has ended.
+  /// Not later than the earliest deadline; may be earlier, that of a parcel that has ended.
   [[nodiscard]] BootTime expires_next() const noexcept {
     return open_ == 0 ? BootTime::max() : earliest_;
   }
 
-  /// The oldest without a result, taken out without one. Only where there is one.
+  /// Removes the oldest parcel without reporting a result. There must be one.
   Handed take_oldest() {
     drop_ended();
     auto oldest = std::move(all_.front());
@@ -110,7 +111,7 @@ class PendingParcels {
   }
 
   std::atomic<std::uint32_t>& under_way_;
-  std::deque<Handed> all_;  ///< without results: has ended
+  std::deque<Handed> all_;  ///< ended, if `results` is null
   std::uint64_t first_ = 1;
   std::size_t open_ = 0;
   BootTime earliest_ = BootTime::max();

@@ -6,7 +6,7 @@
 
 namespace sagabox::transports {
 
-/// A parcel for which there is no room is offered again after so long.
+/// The delay before a parcel for which there was no room is offered again.
 inline constexpr Duration room_wait = std::chrono::milliseconds(20);
 
 }  // namespace sagabox::transports

@@ -9,18 +9,18 @@
 
 namespace sagabox::transports {
 
-/// `scheme://user:password@host:port/path`, percent-encoding undone. What is not there is empty.
+/// `scheme://user:password@host:port/path`, with percent-encoding decoded. Missing parts are empty.
 struct ServerUrl {
   std::string scheme;
   std::string user{};
   std::string password{};
-  std::string host{};  ///< of an IPv6 address without the brackets
+  std::string host{};  ///< an IPv6 address has no brackets
   std::uint16_t port = 0;
   bool has_path = false;
   std::string path{};  ///< without the first slash
 
-  /// CONFIG.INVALID says what is wrong; it never repeats the text, which may hold a password.
-  /// `example` is what would be right: "redis://host:6379/0".
+  /// CONFIG.INVALID says what is wrong; it never repeats the text, which may contain a password.
+  /// `example` is a correct one: "redis://host:6379/0".
   static Result<ServerUrl> parse(std::string_view text,
                                  std::initializer_list<std::string_view> schemes,
                                  std::string_view example);

@@ -19,7 +19,7 @@ Result<std::string_view> after_scheme(std::string_view text, std::string_view sc
   const auto rest = text.substr(scheme.size());
   if (rest.empty()) return wrong("nothing stands behind " + std::string(scheme));
   if (text_facts(rest).unprintable_at != std::string_view::npos) {
-    return wrong("control characters and what is no UTF-8 are not allowed");
+    return wrong("only UTF-8 without control characters is allowed");
   }
   return rest;
 }

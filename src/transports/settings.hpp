@@ -10,23 +10,22 @@
 
 namespace sagabox::transports {
 
-/// What stands behind `scheme` ("redis:") in the name of a place. CONFIG.INVALID, with the example
-/// of a right one, when it has another scheme, nothing behind it, or characters that are not
-/// printable.
+/// The part after `scheme` ("redis:") in the name of a place. CONFIG.INVALID, with the example of a
+/// correct one, if the scheme differs, nothing follows it, or some characters are not printable.
 Result<std::string_view> after_scheme(std::string_view text, std::string_view scheme,
                                       std::string_view example);
 
-/// Reads an address's settings; the first thing that is wrong is kept for `check`.
+/// Reads an address's settings; the first error is kept for `check`.
 class Settings {
  public:
   explicit Settings(const spi::AddressSettings& given) : given_(given) {}
 
-  /// Nothing when it is not given.
+  /// Nullopt if it is not given.
   std::optional<std::uint64_t> number(std::string_view name, std::uint64_t min, std::uint64_t max);
   /// "true" or "false".
   bool flag(std::string_view name, bool otherwise);
 
-  /// After all were asked for: those that nobody asked for are unknown.
+  /// Call it after all settings were read: those that were not read are unknown.
   [[nodiscard]] Status check() const;
 
  private:

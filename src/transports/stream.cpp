@@ -23,7 +23,7 @@ namespace {
 Error lost(std::string message) { return {Code::provider_unavailable, std::move(message)}; }
 std::string why(int error) { return std::generic_category().message(error); }
 
-/// OpenSSL's oldest complaint, and none is left.
+/// The oldest error of OpenSSL; clears its queue.
 std::string tls_complaint() {
   const auto code = ERR_get_error();
   ERR_clear_error();

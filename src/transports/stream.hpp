@@ -23,32 +23,32 @@ struct Endpoint {
   Tls tls{};
 };
 
-/// Until when one of so many addresses that are left may take to connect: what is left of the time
-/// is divided among them, so that a silent one leaves some to the next.
+/// The time limit for connecting to the next of `addresses` that are left: the remaining time is
+/// divided among them, so that a silent one leaves some to the next.
 BootTime connect_by(BootTime now, BootTime deadline, std::size_t addresses_left);
 
-/// A connection that bytes go over, plain or TLS. Nothing waits but what takes a deadline.
+/// A byte stream over a connection, plain or TLS. Only functions that take a deadline block.
 class Stream {
  public:
-  /// Looking up names takes as long as the resolver lets it.
+  /// Looking up names takes as long as the resolver needs.
   static Result<std::unique_ptr<Stream>> connect(const Endpoint& endpoint, BootTime deadline,
                                                  const Clock& clock);
-  /// Cuts it: what the kernel has not sent yet is not sent any more.
+  /// Resets the connection: unsent data in the kernel is discarded.
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
   [[nodiscard]] int fd() const noexcept { return fd_; }
-  /// How many bytes were taken; 0: none for now.
+  /// Returns how many bytes were taken; 0: none for now.
   Result<std::size_t> write(std::string_view bytes);
-  /// How many bytes there were; 0: none for now. The other side's end is an error.
+  /// Returns how many bytes there were; 0: none for now. The end of the stream is an error.
   Result<std::size_t> read(std::span<char> into);
 
-  /// All of it, for the first words on a new connection.
+  /// Writes everything, for the first messages on a new connection.
   Status write_all(std::string_view bytes, BootTime deadline, const Clock& clock);
-  /// At least one byte.
+  /// Reads at least one byte.
   Result<std::size_t> read_some(std::span<char> into, BootTime deadline, const Clock& clock);
-  /// What was written leaves though the stream ends.
+  /// Sends what was written even though the stream ends.
   void end_gently();
 
  private:
@@ -58,7 +58,7 @@ class Stream {
                                                      const Clock& clock);
   Status start_tls(const Endpoint& endpoint, BootTime deadline, const Clock& clock);
   Status wait(short events, BootTime deadline, const Clock& clock) const;
-  /// What OpenSSL means by its result: 0 for "not now".
+  /// Translates OpenSSL's result; returns 0 for "not now".
   Result<std::size_t> tls_result(int result, std::size_t bytes);
 
   int fd_;

@@ -26,7 +26,7 @@ void append_text(std::string& out, std::string_view text) {
   out += '"';
 }
 
-/// `application/json`, `text/json`, `application/vnd.order+json`; parameters do not matter.
+/// `application/json`, `text/json`, `application/vnd.order+json`; parameters are ignored.
 bool is_json(std::string_view content_type) {
   auto type = content_type.substr(0, content_type.find(';'));
   while (type.ends_with(' ')) type.remove_suffix(1);
@@ -64,7 +64,7 @@ void append_structured(std::string& out, const spi::Parcel& parcel, const Struct
   const auto& message = *parcel.message;
   const Envelope envelope(parcel);
   const auto append = [&](std::string_view name, std::string_view value) {
-    // Our own names need no escapes.
+    // Our own names need no escaping.
     out.append(out.back() == '{' ? "\"" : ",\"").append(name).append("\":");
     append_text(out, value);
   };

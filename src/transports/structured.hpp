@@ -11,15 +11,15 @@ inline constexpr std::string_view structured_content_type =
     "application/cloudevents+json; charset=utf-8";
 
 struct StructuredForm {
-  /// JSON with line breaks in it goes as `data_base64`, so that no byte of it changes.
+  /// JSON that contains line breaks is sent as `data_base64`, so that its bytes do not change.
   bool one_line = false;
-  /// The author's headers go along, as the JSON text of one object in the extension `headers`:
-  /// extensions are texts, and their names cannot be those of headers.
+  /// The author's headers are included, as the JSON text of one object in the extension `headers`:
+  /// extension values are texts, and extension names cannot be header names.
   bool headers = false;
 };
 
-/// A CloudEvents 1.0 event in the JSON format: the envelope, and the payload as it was written in
-/// `data` where payload and content type are JSON, in `data_base64` otherwise.
+/// A CloudEvents 1.0 event in the JSON format: the envelope, and the payload unchanged in `data` if
+/// payload and content type are JSON, otherwise in `data_base64`.
 void append_structured(std::string& out, const spi::Parcel& parcel, const StructuredForm& form);
 
 }  // namespace sagabox::transports

@@ -47,7 +47,7 @@ std::vector<TimedParcels::ItemPtr> TimedParcels::take(std::span<spi::Parcel> par
       } else {
         const auto deadline = parcel.deadline;
         auto item = std::make_shared<Item>(std::move(parcel), results);
-        // Mostly the latest one so far.
+        // Usually it has the latest deadline so far.
         item->place_ = items_.emplace_hint(items_.end(), deadline, item);
         taken.push_back(std::move(item));
       }
@@ -92,7 +92,7 @@ void TimedParcels::give_up(std::unique_lock<std::mutex>& lock, BootTime until,
   lock.unlock();
   for (const auto& item : late) {
     if (options_.expired) options_.expired(item);
-    // No more begins once it has its result.
+    // An item that has its result cannot begin any more.
     item->results_.sent(item->parcel_.ticket, item->begun_ ? begun : waiting);
   }
   lock.lock();

@@ -16,9 +16,9 @@
 
 namespace sagabox::transports {
 
-/// What was handed over and has no result yet, for transports that do the work in threads of their
-/// own. Each gets one result: the first that is given, and at its deadline `timed_out`, or `later`
-/// where its work had not begun. Thread-safe.
+/// Parcels that were sent and have no result yet, for transports that do the work in threads of
+/// their own. Each gets one result: the first that is given, or at its deadline `timed_out`, or
+/// `later` if its work had not begun. Thread-safe.
 class TimedParcels {
  public:
   class Item;
@@ -42,7 +42,7 @@ class TimedParcels {
 
    private:
     friend class TimedParcels;
-    // The sender's is there until the result only, and work may go on after it.
+    // A copy: the sender's table lives only until the result, and work may continue after it.
     const TableName table_;
     spi::Parcel parcel_;
     spi::SendResults& results_;
@@ -54,8 +54,9 @@ class TimedParcels {
   struct Options {
     const Clock& clock;
     std::uint32_t items_max;
-    std::string timed_out_error;  ///< what did not happen by the deadline
-    /// Called before an item is told that its time is over: it has `answered()` by then.
+    std::string timed_out_error;  ///< the error text for a missed deadline
+    /// Called before the result for a missed deadline is reported; the item is `answered()` by
+    /// then.
     std::function<void(const ItemPtr&)> expired{};
   };
   explicit TimedParcels(Options options);
@@ -63,18 +64,19 @@ class TimedParcels {
   TimedParcels(const TimedParcels&) = delete;
   TimedParcels& operator=(const TimedParcels&) = delete;
 
-  /// Those that are taken, in order. The others have been told: closed, too many, too late.
+  /// Returns the accepted ones, in order. The others have their results: closed, too many, too
+  /// late.
   [[nodiscard]] std::vector<ItemPtr> take(std::span<spi::Parcel> parcels,
                                           spi::SendResults& results);
-  /// Says that its work begins now; false: it has its result already, and nothing may be done.
+  /// Marks its work as begun; false if it has its result already, and the work must not be done.
   bool begin(Item& item);
-  /// False when it had one before.
+  /// Returns false if it had a result already.
   bool answer(Item& item, spi::SendResult result);
-  /// As `Transport::close` has it.
+  /// See `Transport::close`.
   void close(BootTime deadline);
 
  private:
-  /// Tells those at deadlines up to `until`, without the lock meanwhile.
+  /// Reports results for deadlines up to `until`, and releases the lock meanwhile.
   void give_up(std::unique_lock<std::mutex>& lock, BootTime until, const spi::SendResult& waiting,
                const spi::SendResult& begun);
   void watch();
@@ -83,7 +85,7 @@ class TimedParcels {
   std::mutex mutex_;
   std::condition_variable changed_;
   ByDeadline items_;
-  std::size_t telling_ = 0;  ///< results that are being told
+  std::size_t telling_ = 0;  ///< results being reported
   bool closed_ = false;
   bool ended_ = false;
   std::thread watcher_;

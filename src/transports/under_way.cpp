@@ -73,7 +73,7 @@ UnderWay::Told UnderWay::release(Slot& slot) {
 void UnderWay::told_all(std::size_t count) {
   telling_ -= count;
   if (!shut_) return;
-  // Whoever waits has looked before, or waits by now.
+  // A waiting thread has either checked before this or is waiting by now.
   const std::lock_guard lock(mutex_);
   changed_.notify_all();
 }
@@ -217,7 +217,7 @@ void UnderWay::shut() {
 
 bool UnderWay::drained(Duration wait_max) {
   std::unique_lock lock(mutex_);
-  constexpr Duration sensible_max = std::chrono::hours(24);  // longer ones overflow clocks
+  constexpr Duration sensible_max = std::chrono::hours(24);  // longer durations overflow clocks
   return changed_.wait_for(lock, std::clamp(wait_max, Duration::zero(), sensible_max),
                            [this] { return free_.size() == slots_.size() && telling_ == 0; });
 }

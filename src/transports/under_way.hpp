@@ -13,11 +13,12 @@
 
 namespace sagabox::transports {
 
-/// The parcels that a transport has in hand, so many at most. Each gets one result, whoever comes
-/// first: an answer, its deadline, the end. Thread-safe; results are told without a lock held.
+/// The parcels in flight of a transport, up to a maximum. Each gets exactly one result, from the
+/// first of: an answer, its deadline, the end. Thread-safe; results are reported without a lock
+/// held.
 class UnderWay {
  public:
-  /// Which parcel; means nothing once it has its result.
+  /// Identifies a parcel; invalid once it has its result.
   struct Key {
     std::uint32_t slot = 0;
     std::uint32_t turn = 0;
@@ -30,7 +31,7 @@ class UnderWay {
   };
 
   enum class Stage : std::uint8_t {
-    waiting,   ///< nothing of it has left
+    waiting,   ///< not sent yet
     sent,      ///< no answer yet
     inquired,  ///< refused; the other side was asked why
   };
@@ -43,24 +44,25 @@ class UnderWay {
     Key key;
     spi::Parcel parcel;
   };
-  /// Addresses must live until their parcels' results, which those of a transport do. Adds those
-  /// that are taken to `taken`. The others have their result when it returns: `later`
-  /// above the bound, `unreachable` after `shut`. Whether the next deadline is now an earlier one.
+  /// Addresses must live until their parcels' results, which those of a transport do. Adds the
+  /// accepted parcels to `taken`. The others have their result when it returns: `later` above the
+  /// bound, `unreachable` after `shut`. Returns whether the next deadline is earlier now.
   bool admit(std::span<spi::Parcel> parcels, spi::SendResults& results,
              std::vector<Admitted>& taken);
 
-  /// Says that it leaves now; false: it has its result already and must not.
+  /// Marks it as sent now; false if it has its result already and must not be sent.
   bool leave(Key key, BootTime now);
-  /// For many at once: `may[i]` says whether `keys[i]` may.
+  /// The same for several: `may[i]` says whether `keys[i]` may be sent.
   void leave(std::span<const Key> keys, BootTime now, std::vector<bool>& may);
-  /// It has not left after all.
+  /// Marks it as not sent after all.
   void stay(Key key);
-  /// As `leave`, for what was refused and is being asked about; null: it has its result already.
+  /// Like `leave`, for a refused parcel while the server is asked for the reason; null if it has
+  /// its result already.
   const spi::Address* inquire(Key key);
-  /// Null: it has its result already.
+  /// Null if it has its result already.
   [[nodiscard]] const spi::Address* address_of(Key key) const;
   [[nodiscard]] bool holds(Key key) const { return address_of(key) != nullptr; }
-  /// No effect on one that has its result.
+  /// No-op if it has its result already.
   void finish(Key key, spi::SendResult result);
   /// The same for many that were delivered.
   void deliver(std::span<const Key> keys);
@@ -71,25 +73,25 @@ class UnderWay {
   };
   void finish_if(const std::function<bool(const View&)>& which, const spi::SendResult& result);
 
-  /// Never later than the first deadline; nothing: none is under way.
+  /// Never later than the first deadline; nullopt if none is in flight.
   [[nodiscard]] std::optional<BootTime> next_due() const;
-  /// Whether one of them is over.
+  /// Whether a deadline has passed.
   [[nodiscard]] bool is_due(BootTime now);
   struct Expired {
     std::size_t count = 0;
-    /// When the first of them that had been sent was; nothing: none had.
+    /// When the first of the expired ones was sent; nullopt if none was.
     std::optional<BootTime> sent_at{};
   };
-  /// Gives those that are due their result: by whether they had left.
+  /// Gives those past their deadline a result, which depends on whether they were sent.
   Expired expire(BootTime now, const spi::SendResult& waiting, const spi::SendResult& sent);
 
   [[nodiscard]] std::size_t count() const;
 
-  /// Nothing is admitted any more.
+  /// Admits nothing from now on.
   void shut();
-  /// Waits until nothing is under way, at most so long; whether that is so.
+  /// Waits until nothing is in flight, at most this long; returns whether that is so.
   bool drained(Duration wait_max);
-  /// Gives the rest its result, and returns when all results have been told.
+  /// Gives the rest its result, and returns when all results have been reported.
   void end(const spi::SendResult& waiting, const spi::SendResult& sent);
 
  private:
@@ -119,7 +121,7 @@ class UnderWay {
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
   BootTime next_due_ = BootTime::max();
-  std::atomic<std::size_t> telling_ = 0;  ///< raised under the mutex
+  std::atomic<std::size_t> telling_ = 0;  ///< incremented under the mutex
   std::atomic<bool> shut_ = false;
 };
 

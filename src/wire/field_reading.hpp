@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-/// Members that a record must have, read from its fields. What is missing or wrong is noted there.
+/// Reads members that a record must have from its fields. Missing or wrong members are noted there.
 namespace sagabox::wire {
 
 void must_have(Fields& fields, std::string_view name);
@@ -27,7 +27,7 @@ MessageId message_id_in(Fields& fields, std::string_view name);
 WorkerId worker_id_in(Fields& fields, std::string_view name);
 Digest digest_in(Fields& fields, std::string_view name);
 Severity severity_in(Fields& fields, std::string_view name);
-/// Codes that a newer version has are UNKNOWN.INTERNAL here; the text beside them tells more.
+/// Codes of a newer version become UNKNOWN.INTERNAL here; the text beside them says more.
 std::optional<Code> maybe_code_in(Fields& fields, std::string_view name);
 
 /// A number that fits into `Small`.

@@ -12,14 +12,14 @@
 namespace sagabox::wire {
 namespace {
 
-/// Of one object; each name is compared with all before it.
+/// The maximum for one object; each name is compared with all before it.
 constexpr std::size_t members_max = 1000;
 
 constexpr std::string_view time_example = "a time like \"2026-01-01T00:00:00Z\"";
 
 Error wrong_body(std::string message) { return {Code::request_invalid, std::move(message)}; }
 
-/// Walks through text that is known to be JSON.
+/// Scans text that is known to be JSON.
 class Walk {
  public:
   explicit Walk(std::string_view text) : text_(text) { skip_space(); }
@@ -31,7 +31,7 @@ class Walk {
     skip_space();
     return true;
   }
-  /// The value that starts here, and goes behind it.
+  /// Returns the value that starts here, and moves behind it.
   std::string_view value() {
     const std::size_t from = at_;
     if (front() == '"') {
@@ -79,7 +79,7 @@ class Walk {
   std::size_t at_ = 0;
 };
 
-/// What a JSON string says.
+/// The decoded text of a JSON string.
 std::string unquoted(std::string_view string) {
   const auto inside = string.substr(1, string.size() - 2);
   if (inside.find('\\') == std::string_view::npos) return std::string(inside);
@@ -88,7 +88,7 @@ std::string unquoted(std::string_view string) {
   return {said.data(), said.size()};
 }
 
-/// A name that a stranger chose, fit for an error message.
+/// Cleans a name chosen by the client for an error message.
 std::string clean_name(std::string_view name) {
   const auto shown = quoted(name);
   return shown.substr(1, shown.size() - 2);
@@ -232,7 +232,7 @@ std::optional<WallTime> Fields::time(std::string_view name) {
   }
   const auto said = unquoted(value);
   const auto time = time_from_text(said);
-  if (!time) wrong(name, quoted(said) + " is no time; give " + std::string(time_example));
+  if (!time) wrong(name, quoted(said) + " is not a time; give " + std::string(time_example));
   return time;
 }
 

@@ -11,12 +11,12 @@
 #include <string>
 #include <string_view>
 
-/// Which messages are meant, in the same words in a body and in a query.
+/// The selection of messages, with the same names in a body and in a query.
 namespace sagabox::wire {
 
 void put_members(JsonOut& json, const MessageFilter& filter);
 
-/// `Source`: Fields, or the query of a request. Notes there what is wrong.
+/// `Source`: Fields, or the query of a request. Errors are noted there.
 template <class Source>
 MessageFilter read_filter(Source& from) {
   constexpr auto sequence_max = std::numeric_limits<std::uint64_t>::max();
@@ -38,13 +38,13 @@ MessageFilter read_filter(Source& from) {
   return filter;
 }
 
-/// Nothing when it is left out.
+/// Nullopt if it is missing.
 template <class Source>
 std::optional<MessageState> read_state(Source& from, std::string_view name) {
   const auto text = from.maybe_text(name);
   if (!text) return std::nullopt;
   const auto state = state_from_name(*text);
-  if (!state) from.wrong(name, "is no state; give pending, done, dead or quarantined");
+  if (!state) from.wrong(name, "is not a state; give pending, done, dead or quarantined");
   return state;
 }
 

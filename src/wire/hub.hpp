@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-/// The delivery hub as JSON: what is written here is read here. Readers note what is missing or
-/// wrong in the fields. Payloads and answers are there where the view has them.
+/// The delivery hub as JSON, written and read here. Readers note missing or wrong members in the
+/// fields. Payloads and answers are included if the view has them.
 namespace sagabox::wire {
 
 // Events.
@@ -38,10 +38,10 @@ SubscriptionPage read_subscription_page(Fields& fields);
 
 void put_members(JsonOut& json, const SubscriptionOrder& order);
 SubscriptionOrder read_subscription_order(Fields& fields);
-/// With the secret, which is said once.
+/// Includes the secret, which is shown only once.
 void put_members(JsonOut& json, const CreatedSubscription& created);
 CreatedSubscription read_created_subscription(Fields& fields);
-/// Its id stands in the path.
+/// The path contains its id.
 void put_members(JsonOut& json, const SubscriptionChange& change);
 SubscriptionChange read_subscription_change(Fields& fields);
 
@@ -54,7 +54,7 @@ Verified read_verified(Fields& fields);
 void put_members(JsonOut& json, const SubscriptionHealth& health);
 SubscriptionHealth read_subscription_health(Fields& fields);
 
-/// "challenge" or "none"; left out: challenge.
+/// "challenge" or "none"; if missing: challenge.
 bool read_verify(Fields& fields);
 std::string_view verify_name(bool verify) noexcept;
 
@@ -76,7 +76,7 @@ void put_members(JsonOut& json, const DeliveryExplanation& explanation);
 DeliveryExplanation read_delivery_explanation(Fields& fields);
 
 void put_members(JsonOut& json, const spi::Requeued& requeued);
-/// `results`, and how many were `requeued`.
+/// `results`, and the number that was `requeued`.
 void put_members(JsonOut& json, std::span<const spi::Requeued> requeued);
 std::vector<spi::Requeued> read_requeued(Fields& fields);
 /// "made", "repeated", "not_dead", "not_newest".
@@ -87,8 +87,8 @@ RequeueOrder read_requeue_order(Fields& fields);
 void put_members(JsonOut& json, const RequeueReport& report);
 RequeueReport read_requeue_report(Fields& fields);
 
-/// Which deliveries are meant, in the same words in a body and in a query. `Source`: Fields, or
-/// the query of a request. Notes there what is wrong.
+/// The selection of deliveries, with the same names in a body and in a query. `Source`: Fields, or
+/// the query of a request. Errors are noted there.
 template <class Source, class IdType>
 void read_hub_id(Source& from, std::string_view name, std::optional<IdType>& into) {
   const auto text = from.maybe_text(name);

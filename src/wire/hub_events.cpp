@@ -17,7 +17,7 @@ void put_hub_payload(JsonOut& json, const Payload& payload) {
   json.field("payload_base64", base64);
 }
 
-/// Null: neither is there.
+/// Nullopt if both are missing.
 std::optional<Payload> hub_payload_from(Fields& fields) {
   const auto as_json = fields.raw("payload");
   const auto as_base64 = fields.maybe_text("payload_base64");

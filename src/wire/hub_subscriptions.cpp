@@ -27,7 +27,7 @@ SubscriptionState subscription_state_in(Fields& fields, std::string_view name) {
 
 std::string settings_from(Fields& fields) {
   const auto text = fields.raw("settings").value_or("");
-  // It must not be taken for no settings.
+  // Null must not be taken for empty settings.
   if (text == "null") fields.wrong("settings", "is null; give a value, or leave it out");
   return std::string(text);
 }
@@ -235,7 +235,7 @@ SubscriptionHealth read_subscription_health(Fields& fields) {
                             .reason = fields.text("reason")};
   must_have(fields, "since_seconds");
   health.since = maybe_seconds_in(fields, "since_seconds").value_or(Duration{});
-  (void)fields.number("success_rate");  // follows from the other two
+  (void)fields.number("success_rate");  // computed from the other two
   health.attempts = {.completed = number_in(fields, "completed"),
                      .failed = number_in(fields, "failed"),
                      .p50 = maybe_seconds_in(fields, "p50_seconds"),

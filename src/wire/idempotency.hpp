@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-/// Idempotency keys as JSON: what is written here is read here. Never a stored result, which may
-/// hold a payload: what is read has an empty one where one is kept.
+/// Idempotency keys as JSON, written and read here. Never includes a stored result, which may
+/// contain a payload: a record that was read has an empty one in its place.
 namespace sagabox::wire {
 
 void put_members(JsonOut& json, const IdempotencyRecord& record);
@@ -17,7 +17,7 @@ IdempotencyRecord read_idempotency_record(Fields& fields);
 void put_members(JsonOut& json, const IdempotencyPage& page);
 IdempotencyPage read_idempotency_page(Fields& fields);
 
-/// How many keys were removed.
+/// The number of keys that were removed.
 struct IdempotencyPurged {
   std::uint64_t purged = 0;
 };

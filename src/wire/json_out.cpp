@@ -49,7 +49,7 @@ JsonOut& JsonOut::value(std::string_view text) {
 
 JsonOut& JsonOut::value(double number) {
   if (!std::isfinite(number)) return null();
-  // Without an exponent, which few expect: seconds are read by people, too.
+  // Without an exponent, which many readers do not expect: people read these numbers, too.
   std::array<char, 400> digits{};
   const auto end =
       std::to_chars(digits.data(), digits.data() + digits.size(), number, std::chars_format::fixed);

@@ -10,14 +10,14 @@
 
 namespace sagabox::wire {
 
-/// Writes JSON text from front to back. What is not well-formed UTF-8 becomes U+FFFD.
+/// Writes JSON text from front to back. Bytes that are not well-formed UTF-8 become U+FFFD.
 class JsonOut {
  public:
   JsonOut& begin_object() { return open('{'); }
   JsonOut& end_object() { return close('}'); }
   JsonOut& begin_array() { return open('['); }
   JsonOut& end_array() { return close(']'); }
-  /// The name of the value that comes next.
+  /// The name of the next value.
   JsonOut& name(std::string_view name);
 
   JsonOut& value(std::string_view text);
@@ -31,14 +31,14 @@ class JsonOut {
   JsonOut& value(double number);
   JsonOut& value(WallTime time);
   JsonOut& null() { return raw("null"); }
-  /// JSON text already.
+  /// The text must be JSON.
   JsonOut& raw(std::string_view json);
 
   template <class Value>
   JsonOut& field(std::string_view its_name, const Value& its_value) {
     return name(its_name).value(its_value);
   }
-  /// Left out when there is nothing to say.
+  /// Omitted if the value is empty.
   JsonOut& field_if(std::string_view its_name, std::string_view text) {
     return text.empty() ? *this : field(its_name, text);
   }
@@ -55,7 +55,7 @@ class JsonOut {
   void separate();
 
   std::string text_;
-  bool first_ = true;  // nothing stands before the next value or name at its level
+  bool first_ = true;  // the next value or name is the first at its level
 };
 
 }  // namespace sagabox::wire

@@ -230,7 +230,7 @@ Explanation read_explanation(Fields& fields) {
                           .owner = fields.text("owner"),
                           .next = fields.text("next")};
   explanation.reasons = list_in(fields, "reasons", [](Fields& reason) {
-    // What a newer daemon knows and we do not is still told in its own words.
+    // A reason that only a newer daemon knows is still shown in the daemon's words.
     return Reason{.why = why_from_name(text_in(reason, "why")).value_or(Why::with_owner),
                   .text = text_in(reason, "text")};
   });

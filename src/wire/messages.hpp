@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-/// Messages as JSON: what is written here is read here. Readers ignore members they do not know and
-/// note what is missing or wrong in the fields.
+/// Messages as JSON, written and read here. Readers ignore unknown members and note missing or
+/// wrong ones in the fields.
 namespace sagabox::wire {
 
 void put_members(JsonOut& json, const FailedAttempt& attempt);
-/// With its history and payload where the record has them.
+/// Includes history and payload if the record has them.
 void put_members(JsonOut& json, const TableName& table, const MessageRecord& record);
 MessageRecord read_message(Fields& fields);
 
@@ -31,12 +31,12 @@ void put_members(JsonOut& json, const Explanation& explanation);
 Explanation read_explanation(Fields& fields);
 
 void put_members(JsonOut& json, const Moved& moved);
-/// `results`, and how many were `moved`.
+/// `results`, and the number that was `moved`.
 void put_members(JsonOut& json, std::span<const Moved> moved);
 std::vector<Moved> read_moved(Fields& fields);
 
 void put_members(JsonOut& json, const TableName& table, const Written& written);
-/// A hook kept it from being written.
+/// A hook prevented it from being written.
 struct Suppressed {};
 inline constexpr Suppressed suppressed{};
 void put_members(JsonOut& json, const TableName& table, Suppressed what);

@@ -9,7 +9,8 @@
 
 namespace sagabox::wire {
 
-/// An error as RFC 9457 has it, with `code`, `retryable` and, where one field is at fault, `field`.
+/// An error in the format of RFC 9457, with `code`, `retryable` and, if one field is wrong,
+/// `field`.
 struct Problem {
   unsigned status = 500;
   Code code = Code::unknown_internal;

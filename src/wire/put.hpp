@@ -7,13 +7,14 @@
 #include <chrono>
 #include <string_view>
 
-/// A record is written by its `put_members`, into an object that is open: so that a surface may add
+/// A record is written by its `put_members` into an object that is open, so that the caller can add
 /// members of its own.
 namespace sagabox::wire {
 
 inline double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-/// The record as an object. What belongs to it and is not in it, as its table, comes first.
+/// Writes the record as an object. Members that are not part of the record, such as its table, come
+/// first.
 template <class... Parts>
 JsonOut& put(JsonOut& json, const Parts&... parts) {
   json.begin_object();
@@ -27,7 +28,7 @@ JsonOut& put_array(JsonOut& json, std::string_view name, const Range& range, Put
   for (const auto& one : range) put_one(one);
   return json.end_array();
 }
-/// Of records that need nothing else.
+/// For records that need no other members.
 template <class Range>
 JsonOut& put_array(JsonOut& json, std::string_view name, const Range& range) {
   return put_array(json, name, range, [&](const auto& one) { put(json, one); });

@@ -10,16 +10,16 @@
 
 namespace sagabox::wire {
 
-/// Whether messages of a table get delivered, as one look at it found.
+/// Whether messages of a table are delivered, as found at one moment.
 struct TableReadiness {
   std::string table{};
   bool ready = false;
-  std::string text{};  ///< why not
+  std::string text{};  ///< the reason if it is not ready
   std::optional<Duration> oldest_pending{};
-  std::optional<Duration> last_success{};  ///< since then; seen by looks, so it may be younger
+  std::optional<Duration> last_success{};  ///< since then; measured at looks, so it may be too low
 };
 void put_members(JsonOut& json, const TableReadiness& table);
-/// `ready`: all of them are.
+/// `ready` is true if all of them are.
 void put_members(JsonOut& json, std::span<const TableReadiness> tables);
 
 /// Whether events of the delivery hub get their deliveries.

@@ -55,10 +55,10 @@ ReplayJob read_job(Fields& fields) {
   job.cursor = Sequence{number_in(fields, "cursor")};
   job.last = Sequence{number_in(fields, "last")};
   job.rate_max = small_in<std::uint32_t>(fields, "rate_max");
-  job.as_new = fields.flag("as_new");  // daemons before 0.1.0 do not tell
+  job.as_new = fields.flag("as_new");  // daemons before 0.1.0 do not send it
   job.matched = number_in(fields, "matched");
   job.replayed = number_in(fields, "replayed");
-  // Daemons before 0.1.0 do not tell.
+  // Daemons before 0.1.0 do not send it.
   job.skipped = maybe_number_in(fields, "skipped").value_or(0);
   job.actor = text_in(fields, "actor");
   job.error = fields.text("error");
@@ -79,7 +79,7 @@ void put_members(JsonOut& json, const TableName& table, const ReplayPreview& pre
 
 ReplayPreview read_preview(Fields& fields) {
   ReplayPreview preview{.matched = number_in(fields, "matched")};
-  // Daemons before 0.1.0 do not tell.
+  // Daemons before 0.1.0 do not send it.
   preview.older_than_window = maybe_number_in(fields, "older_than_window").value_or(0);
   preview.first = list_in(fields, "first", read_message);
   preview.notes = fields.texts("notes");

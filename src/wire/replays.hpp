@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-/// Replays of many as JSON: what is written here is read here.
+/// Replay jobs as JSON, written and read here.
 namespace sagabox::wire {
 
 void put_members(JsonOut& json, const ReplayJob& job);

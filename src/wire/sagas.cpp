@@ -49,7 +49,7 @@ SagaWhy saga_why_in(Fields& fields, std::string_view name) {
   return why.value_or(SagaWhy::with_owner);
 }
 
-/// JSON text as it stands; empty when it is left out.
+/// JSON text, unchanged; empty if it is missing.
 std::string json_in(Fields& fields, std::string_view name) {
   return std::string(fields.raw(name).value_or(""));
 }

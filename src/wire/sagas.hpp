@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-/// Sagas as JSON: what is written here is read here. Readers note what is missing or wrong in the
-/// fields. Input and outputs are there where the view has them.
+/// Sagas as JSON, written and read here. Readers note missing or wrong members in the fields. Input
+/// and outputs are included if the view has them.
 namespace sagabox::wire {
 
 void put_members(JsonOut& json, const SagaStepView& step);
@@ -29,7 +29,7 @@ void put_members(JsonOut& json, const SagaReason& reason);
 void put_members(JsonOut& json, const SagaExplanation& explanation);
 SagaExplanation read_saga_explanation(Fields& fields);
 
-/// Commands that nobody has taken yet.
+/// Commands that no owner has taken yet.
 void put_members(JsonOut& json, const SagaCommand& command);
 void put_members(JsonOut& json, std::span<const SagaCommand> commands);
 std::vector<SagaCommand> read_saga_commands(Fields& fields);
@@ -46,19 +46,19 @@ std::vector<SagaDefinitionRecord> read_saga_definitions(Fields& fields);
 void put_members(JsonOut& json, const SagaReceipt& answer);
 SagaReceipt read_saga_receipt(Fields& fields);
 
-/// How many sagas were removed.
+/// The number of sagas that were removed.
 struct SagasPurged {
   std::uint64_t purged = 0;
 };
 void put_members(JsonOut& json, const SagasPurged& purged);
 SagasPurged read_sagas_purged(Fields& fields);
 
-/// What is asked for: bodies of requests. The id of the saga stands in the path.
+/// Bodies of requests. The path contains the id of the saga.
 
 void put_members(JsonOut& json, const SagaStartOrder& order);
 SagaStartOrder read_saga_start(Fields& fields);
 
-/// What a participant says with the token of its call, which names the step.
+/// A participant's result, sent with the token of its call, which names the step.
 SagaReplyOrder read_saga_result(Fields& fields);
 /// The answer to it: "applied", "pending" or "ignored".
 struct SagaReplyTaken {

@@ -11,16 +11,16 @@
 #include <string>
 #include <vector>
 
-/// What is behind the tables as JSON: what is written here is read here. Entries of the audit log
-/// have their form in observe/audit_json.hpp, because their hashes depend on it.
+/// The stores of the tables as JSON, written and read here. The format of audit log entries is
+/// defined in observe/audit_json.hpp, because their hashes depend on it.
 namespace sagabox::wire {
 
-/// A store as a daemon shows it.
+/// A store as shown by a daemon.
 struct StoreState {
   std::string store{};     ///< its name in the configuration
   std::string database{};  ///< empty for keys that are bound to a tenant
-  bool current = false;    ///< false also where it does not answer
-  std::string error{};     ///< why it does not answer; empty: it does
+  bool current = false;    ///< also false if it does not answer
+  std::string error{};     ///< why it does not answer; empty if it does
   std::vector<TableName> tables{};
 };
 void put_members(JsonOut& json, const StoreState& store);

@@ -51,7 +51,7 @@ TableWork read_work(Fields& fields) {
   snapshot.retried = number_in(fields, "retried");
   snapshot.dead = number_in(fields, "dead");
   snapshot.table_paused = flag_in(fields, "table_paused");
-  // Daemons before 0.1.0 do not tell.
+  // Daemons before 0.1.0 do not send it.
   snapshot.refused = maybe_number_in(fields, "refused").value_or(0);
   if (fields.has("refused_messages")) {
     work.refused = list_in(fields, "refused_messages", read_refused);
@@ -98,7 +98,7 @@ spi::Stray read_stray(Fields& fields) {
 
 Pause read_pause(Fields& fields) {
   return {.topic = fields.text("topic"),
-          .actor = fields.text("actor"),  // left out for keys that are bound to a tenant
+          .actor = fields.text("actor"),  // missing for keys that are bound to a tenant
           .note = fields.text("note"),
           .since = time_in(fields, "since")};
 }

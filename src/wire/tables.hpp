@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-/// Tables as JSON: what is written here is read here.
+/// Tables as JSON, written and read here.
 namespace sagabox::wire {
 
-/// What the process that is asked does for a table.
+/// The work for a table of the process that is asked.
 struct TableWork {
   OutboxSnapshot snapshot{};
   std::vector<RefusedResult> refused{};   ///< the first of `snapshot.refused`
@@ -25,7 +25,7 @@ struct TableWork {
 
 void put_members(JsonOut& json, const TableWork& work);
 
-/// A table as a daemon shows it. Who is bound to a tenant is told the names and the time only.
+/// A table as shown by a daemon. Callers bound to a tenant get only the names and the time.
 struct TableState {
   std::string table{};
   std::string store{};
@@ -54,12 +54,12 @@ void put_members(JsonOut& json, const Pause& pause);
 void put_members(JsonOut& json, std::span<const Pause> pauses);
 std::vector<Pause> read_pauses(Fields& fields);
 
-/// What a pause or its end did.
+/// The effect of a pause or of its end.
 struct PauseChange {
   TableName table;
-  std::optional<std::string> topic{};  ///< left out: the whole table
+  std::optional<std::string> topic{};  ///< missing: the whole table
   bool paused = false;
-  bool changed = false;  ///< false: it was so before
+  bool changed = false;  ///< false: there was no change
 };
 void put_members(JsonOut& json, const PauseChange& change);
 bool read_changed(Fields& fields);

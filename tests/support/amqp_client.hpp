@@ -9,7 +9,7 @@
 
 namespace sagabox::testing {
 
-/// librabbitmq as its users use it: what the other end of a queue sees.
+/// A client on librabbitmq, to inspect the other end of a queue.
 class AmqpClient {
  public:
   explicit AmqpClient(std::uint16_t port);
@@ -26,14 +26,14 @@ class AmqpClient {
     std::map<std::string, std::string> headers;
   };
 
-  /// Durable. `arguments`: {"x-overflow", "reject-publish"}; those that are numbers become numbers.
+  /// Durable. `arguments`: {"x-overflow", "reject-publish"}; numeric texts are sent as numbers.
   void declare_queue(const std::string& queue,
                      const std::map<std::string, std::string>& arguments = {});
   /// Durable, of type direct.
   void declare_exchange(const std::string& exchange);
   void delete_exchange(const std::string& exchange);
   void bind(const std::string& queue, const std::string& exchange, const std::string& key);
-  /// Takes all that is there now.
+  /// Takes all messages that are in the queue now.
   std::vector<Got> take_all(const std::string& queue);
 
  private:

@@ -10,11 +10,11 @@
 
 namespace sagabox::testing {
 
-/// Every result that came, by ticket. Thread-safe.
+/// Collects every result, by ticket. Thread-safe.
 class CollectedResults final : public spi::SendResults {
  public:
   using Kind = spi::SendResult::Kind;
-  /// Longer than any deadline of a test, on a machine that hardly runs.
+  /// Longer than any deadline of a test, for an overloaded machine.
   static constexpr Duration patience = std::chrono::seconds(120);
 
   void sent(spi::Ticket ticket, spi::SendResult result) noexcept override {
@@ -25,17 +25,17 @@ class CollectedResults final : public spi::SendResults {
     changed_.notify_all();
   }
 
-  /// Waits for so many in all; whether they came.
+  /// Waits until there are `count` in total; returns whether that is so.
   bool wait_for(std::size_t count) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, patience, [&] { return count_ >= count; });
   }
-  /// Of a ticket; empty: none yet.
+  /// The results of a ticket; empty: none yet.
   std::vector<spi::SendResult> of(std::uint64_t ticket) {
     const std::lock_guard lock(mutex_);
     return all_[ticket];
   }
-  /// The only one of a ticket; waits for it.
+  /// Waits for the only result of a ticket.
   spi::SendResult only(std::uint64_t ticket) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, patience, [&] { return !all_[ticket].empty(); });
@@ -47,7 +47,7 @@ class CollectedResults final : public spi::SendResults {
     return count_;
   }
 
-  /// Called with each, before it is noted.
+  /// Called with each result, before it is stored.
   std::function<void(const spi::SendResult&)> then{};
 
  private:

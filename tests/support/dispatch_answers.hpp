@@ -14,7 +14,7 @@
 
 namespace sagabox::testing {
 
-/// What a sink answers, by ticket. Thread-safe.
+/// Collects the answers of a sink, by ticket. Thread-safe.
 class DispatchAnswers final : public spi::DispatchResults {
  public:
   void dispatched(spi::Ticket ticket, spi::Dispatched result) noexcept override {
@@ -28,7 +28,7 @@ class DispatchAnswers final : public spi::DispatchResults {
     changed_.notify_all();
   }
 
-  /// Waits for it; a second answer to the same ticket is a failure.
+  /// Waits for the answer; a second answer to the same ticket is a failure.
   spi::Dispatched of(std::uint64_t ticket) {
     std::unique_lock lock(mutex_);
     EXPECT_TRUE(changed_.wait_for(lock, patience, [&] { return !all_[ticket].empty(); }));

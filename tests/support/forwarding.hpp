@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-/// Stores that pass every call on, for tests to change one of them.
+/// Stores that pass every call on, so that a test can override one.
 namespace sagabox::testing {
 
 class ForwardingStore : public spi::OutboxStore {

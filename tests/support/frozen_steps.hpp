@@ -10,8 +10,8 @@
 
 namespace sagabox::testing {
 
-/// A released step of an engine: SHA-256 of what makes it and of what removes it, the shared part
-/// and that of an outbox one after the other.
+/// A released step of an engine: SHA-256 of its up and of its down SQL, the shared part followed by
+/// that of an outbox.
 struct FrozenStep {
   std::string_view engine;
   int number;
@@ -19,7 +19,7 @@ struct FrozenStep {
   std::string_view down;
 };
 
-/// Each step of these engines is in `frozen`, in order, and has not changed since.
+/// Checks that each step of these engines is in `frozen`, in order, and has not changed since.
 inline void expect_frozen(std::span<const schema::Engine> engines,
                           std::span<const FrozenStep> frozen,
                           std::string (*reference)(std::string_view sql)) {

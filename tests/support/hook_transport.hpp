@@ -12,7 +12,7 @@
 
 namespace sagabox::testing {
 
-/// Takes any address, notes what it is given, and answers as a test says. Not thread-safe.
+/// Takes any address, records the parcels, and answers as the test says. Not thread-safe.
 class HookTransport final : public spi::Transport {
  public:
   struct Hook final : spi::Address {
@@ -33,7 +33,7 @@ class HookTransport final : public spi::Transport {
   static const Hook& hook_of(const spi::Parcel& parcel) {
     return static_cast<const Hook&>(*parcel.address);
   }
-  /// Empty if it is not there.
+  /// Empty if it is missing.
   static std::string setting(const Hook& hook, std::string_view name) {
     for (const auto& [known, value] : hook.settings) {
       if (known == name) return value;

@@ -35,7 +35,7 @@ sockaddr_in loopback(std::uint16_t port) {
   return address;
 }
 
-/// Somebody else may take it first.
+/// Another process may take it first.
 std::uint16_t unused_port() {
   auto address = loopback(0);
   socklen_t size = sizeof address;
@@ -69,7 +69,7 @@ HttpNginx::HttpNginx(Speaks what, int processes) : port_(unused_port()) {
   std::string name = std::filesystem::temp_directory_path() / "sagabox-nginx-XXXXXX";
   if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder for nginx");
   folder_ = name;
-  // Its workers may be another user.
+  // Its workers may run as another user.
   std::filesystem::permissions(folder_, std::filesystem::perms::others_all,
                                std::filesystem::perm_options::add);
   if (what != Speaks::plain) make_certificate();

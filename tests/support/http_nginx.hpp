@@ -9,11 +9,11 @@
 
 namespace sagabox::testing {
 
-/// A real nginx on loopback in a folder of its own, that answers every request with 204; ends with
+/// A real nginx on loopback in a folder of its own that answers every request with 204; ends with
 /// this process.
 class HttpNginx {
  public:
-  /// Empty: it can be started. Otherwise what is missing, to skip a test with.
+  /// Empty if it can be started. Otherwise what is missing, for skipping the test.
   static std::string problem();
 
   enum class Speaks : std::uint8_t { plain, tls, tls_and_http2 };
@@ -23,20 +23,20 @@ class HttpNginx {
   HttpNginx& operator=(const HttpNginx&) = delete;
 
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
-  /// PEM of who vouches for it; it is called localhost and 127.0.0.1.
+  /// The PEM file of its certificate authority; the certificate is for localhost and 127.0.0.1.
   [[nodiscard]] std::filesystem::path ca_file() const { return folder_ / "certificate.pem"; }
 
-  /// One a request: protocol, number of its connection, method, path.
+  /// One line for each request: protocol, number of its connection, method, path.
   struct Logged {
     std::string protocol;
     std::string connection;
     std::string method;
     std::string path;
   };
-  /// Does nothing but stays connected, until it goes on. One process only.
+  /// Stops its process, but keeps the connections, until `go_on`. One process only.
   void stall();
   void go_on();
-  /// Lets it end what it is doing and stop.
+  /// Lets it finish its requests and stop.
   std::vector<Logged> stop();
 
  private:

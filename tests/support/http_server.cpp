@@ -61,7 +61,7 @@ class HttpServer::Core : public std::enable_shared_from_this<Core> {
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
 
-  /// On the server's thread, until it has been done.
+  /// Runs `what` on the server's thread, and waits for it.
   void call(const std::function<void()>& what) {
     std::promise<void> done;
     asio::post(context_, [&] {

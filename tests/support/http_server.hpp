@@ -12,13 +12,13 @@
 
 namespace sagabox::testing {
 
-/// A request as it came in, header names in lower case.
+/// A request as received, with header names in lower case.
 struct HttpRequest {
   std::string method;
   std::string path;
   Headers headers;
   std::string body;
-  /// Empty when it is not there.
+  /// Empty if it is missing.
   [[nodiscard]] std::string header(std::string_view name) const;
 };
 
@@ -26,12 +26,12 @@ struct HttpReply {
   unsigned status = 204;
   Headers headers{};
   std::string body{};
-  bool never = false;      ///< the connection stays, no answer comes
-  bool hang_up = false;    ///< the connection is cut instead
-  bool half_body = false;  ///< the connection is cut behind half of what was announced
+  bool never = false;      ///< no answer is sent, and the connection stays open
+  bool hang_up = false;    ///< the connection is closed instead
+  bool half_body = false;  ///< the connection is closed after half of the announced body
 };
 
-/// A real HTTP/1.1 server on loopback, on a thread of its own, that remembers what it got.
+/// A real HTTP/1.1 server on loopback, on a thread of its own, that records its requests.
 class HttpServer {
  public:
   /// Called on the server's thread.
@@ -44,20 +44,20 @@ class HttpServer {
   [[nodiscard]] std::uint16_t port() const;
   [[nodiscard]] std::string url(std::string_view path) const;
 
-  /// All that came to `path`, in order; waits until there are so many or the time is over.
+  /// All requests to `path`, in order; waits until there are `count` or for a time limit.
   std::vector<HttpRequest> requests(std::string_view path, std::size_t count,
                                     Duration patience = std::chrono::seconds(60));
   [[nodiscard]] std::size_t connections_made() const;
-  /// The most requests that were waiting for their answers at one time.
+  /// The maximum of requests that waited for their answers at the same time.
   [[nodiscard]] std::size_t most_at_once() const;
 
-  /// Nobody listens on the port, connections are cut; `start` listens there again.
+  /// Closes the port and all connections; `start` listens there again.
   void stop();
   void start();
-  /// Answers nothing and accepts nothing, but stays connected, as if SIGSTOP had come.
+  /// Answers and accepts nothing, but keeps its connections, as after SIGSTOP.
   void stall();
   void go_on();
-  /// Answers those for whom `never` was said, with 204.
+  /// Sends 204 to the requests that got `never`.
   void answer_held();
 
  private:

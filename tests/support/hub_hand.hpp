@@ -17,7 +17,7 @@
 
 namespace sagabox::testing {
 
-/// Publishes, subscribes, and does by hand what an orchestrator would, on the hub of a store.
+/// Publishes and subscribes on the hub of a store, and does an orchestrator's work step by step.
 class HubHand {
  public:
   HubHand(Store& store, const Clock& clock, Random& random)
@@ -30,7 +30,7 @@ class HubHand {
   UlidSource& ids() { return ids_; }
   [[nodiscard]] std::uint16_t shards() const { return roles_.events.capabilities().shards; }
 
-  /// Takes every shard that is free, under a new name.
+  /// Takes every free shard, under a new name.
   WorkerId own(const spi::Scope& scope, std::vector<spi::OwnedShard>& taken) {
     const auto owner = ids_.next<WorkerId>();
     const std::vector<spi::Scope> scopes{scope};
@@ -39,7 +39,7 @@ class HubHand {
     return owner;
   }
 
-  /// In a committed transaction of its own.
+  /// In a transaction of its own, which is committed.
   HubEvent publish(NewMessage draft, std::string source = {}) {
     draft.tenant = draft.tenant == tenant_default ? "acme" : draft.tenant;
     HubEvent event;
@@ -56,7 +56,7 @@ class HubHand {
     return publish({.topic = "shop.order.placed.v1", .key = key, .payload = json(R"({"n":1})")});
   }
 
-  /// The next version of this record, which is of `acme` and for all types unless it says more.
+  /// Stores the next version of this record; by default it is of `acme` and for all types.
   SubscriptionRecord subscribe(SubscriptionRecord record) {
     if (record.tenant.empty()) record.tenant = "acme";
     if (record.types.empty()) record.types = {"**"};
@@ -73,7 +73,7 @@ class HubHand {
                       .settings = std::move(settings)});
   }
 
-  /// All, by sequence.
+  /// All deliveries, by sequence.
   std::vector<DeliveryRecord> deliveries() {
     auto all = roles_.admin.deliveries({.rows_max = 1000}).value();
     std::ranges::reverse(all);
@@ -85,7 +85,7 @@ class HubHand {
     return all.size() < number ? JobRecord{} : all[number - 1];
   }
 
-  /// Begins what is due and makes its jobs; returns how many.
+  /// Begins the due deliveries and makes their jobs; returns how many.
   std::size_t make_jobs() {
     std::vector<spi::AttemptOf> attempts;
     std::vector<JobRecord> jobs;
@@ -106,7 +106,7 @@ class HubHand {
     EXPECT_TRUE(roles_.deliveries.make_jobs(jobs).ok());
     return jobs.size();
   }
-  /// Jobs that ended and that no orchestrator has looked at.
+  /// Jobs that ended and that no orchestrator has processed.
   std::vector<spi::EndedJob> ended() {
     std::vector<spi::EndedJob> all;
     for (std::uint16_t shard = 0; shard < shards(); ++shard) {
@@ -115,7 +115,7 @@ class HubHand {
     }
     return all;
   }
-  /// Completed ones complete; what failed is pending again, at once.
+  /// Completed deliveries are marked completed; failed ones are pending again, at once.
   void apply_results() {
     std::vector<spi::DeliveryChange> changes;
     std::vector<spi::AttemptOf> seen;

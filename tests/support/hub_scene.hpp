@@ -15,7 +15,8 @@
 
 namespace sagabox::testing {
 
-/// Owns the deliveries of the hub and does by hand what router, orchestrator and worker would.
+/// Owns the deliveries of the hub and does the work of router, orchestrator and worker step by
+/// step.
 class HubScene {
  public:
   explicit HubScene(Store& store) : store_(store), hub_(*store.hub()) {
@@ -28,7 +29,7 @@ class HubScene {
     }
   }
 
-  /// The delivery of an event to a subscription, pending.
+  /// A new pending delivery of an event to a subscription.
   DeliveryRecord routed(const EventId& event, const SubscriptionId& subscription) {
     const auto stored = hub_.admin.event(event).value().value();
     const delivery::Subscription to(hub_.subscriptions.get(subscription).value().value());
@@ -37,7 +38,7 @@ class HubScene {
     return look_at(delivery.id);
   }
 
-  /// Its next attempt has begun, and has a job that nobody took.
+  /// Begins its next attempt, with a job that no worker has taken.
   DeliveryRecord begun(const DeliveryId& id) {
     const auto pending = look_at(id);
     const std::array attempts{spi::AttemptOf{id, pending.attempt + 1}};
@@ -52,12 +53,12 @@ class HubScene {
     return running;
   }
 
-  /// A worker takes all jobs.
+  /// Leases all jobs to a worker.
   std::size_t leased() {
     return hub_.jobs.lease("worker-1", token_, std::chrono::minutes(1), 1000).value().size();
   }
 
-  /// An attempt of it, as it ended; the delivery is in that state afterwards.
+  /// Records an attempt with this result; the delivery is in the given state afterwards.
   DeliveryRecord attempted(const DeliveryId& id, const JobResult& result, DeliveryState state,
                            WallTime next_attempt_at = {}) {
     const auto running = begun(id);

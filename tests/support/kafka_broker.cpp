@@ -65,7 +65,7 @@ KafkaBroker::KafkaBroker() {
 
 void KafkaBroker::start() {
   process_.start(java("kafka.Kafka", {(folder_ / "server.properties").string()}), folder_ / "log");
-  // Starting takes a Java machine seconds.
+  // The Java process needs seconds to start.
   for (int attempt = 0; attempt < 5 && process_.runs(); ++attempt) {
     if (wait_for_port(port_)) return;
   }

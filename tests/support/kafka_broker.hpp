@@ -8,8 +8,8 @@
 
 namespace sagabox::testing {
 
-/// A real Kafka broker (KRaft, one node) from the jars that tests/kafka/fetch got, in a scratch
-/// folder on free loopback ports. It makes no topics by itself.
+/// A real Kafka broker (KRaft, one node) from the jars that tests/kafka/fetch has downloaded, in a
+/// scratch folder on free loopback ports. It does not create topics automatically.
 class KafkaBroker {
  public:
   KafkaBroker();
@@ -19,7 +19,7 @@ class KafkaBroker {
   void create_topic(const std::string& name, int partitions,
                     const std::string& message_bytes_max = "1048588") const;
   void stop() { process_.stop(); }
-  /// On the same port, with what it had.
+  /// On the same port, with the same data.
   void start();
   void stall() const { process_.stall(); }
   void go_on() const { process_.go_on(); }

@@ -26,7 +26,7 @@ rd_kafka_t* client(rd_kafka_type_t type,
   return made;
 }
 
-/// Where each partition ends now.
+/// The current end of each partition.
 std::vector<std::int64_t> ends(rd_kafka_t* consumer, const std::string& topic) {
   auto* const handle = rd_kafka_topic_new(consumer, topic.c_str(), nullptr);
   const rd_kafka_metadata_t* metadata = nullptr;
@@ -108,7 +108,7 @@ std::vector<KafkaRecord> kafka_records(const std::string& brokers, const std::st
   const auto partitions = static_cast<std::size_t>(assigned->cnt);
   rd_kafka_topic_partition_list_destroy(assigned);
 
-  // Until all partitions have ended with enough of them, or nothing has come for long.
+  // Until all partitions are read and there are enough records, or none has arrived for long.
   constexpr int quiet_polls_max = 300;
   std::vector<KafkaRecord> records;
   std::set<int> ended;

@@ -9,7 +9,7 @@
 
 namespace sagabox::testing {
 
-/// A record as any other client reads it.
+/// A record as read by another client.
 struct KafkaRecord {
   std::string key;
   std::string value;
@@ -18,8 +18,8 @@ struct KafkaRecord {
   int partition = 0;
 };
 
-/// Waits until the topic has so many; fewer when they have had ample time. Partition by partition
-/// as they come, each in its order.
+/// Waits until the topic has this many records; returns fewer after a time limit. Partitions are
+/// mixed as they arrive, each in its order.
 std::vector<KafkaRecord> kafka_records(const std::string& brokers, const std::string& topic,
                                        std::size_t count);
 
@@ -28,7 +28,7 @@ class KafkaCluster {
  public:
   using Record = KafkaRecord;
 
-  /// Why there can be none here; empty: there can.
+  /// Why it cannot run here; empty if it can.
   static std::string problem();
   explicit KafkaCluster(int brokers = 1);
   KafkaCluster(const KafkaCluster&) = delete;

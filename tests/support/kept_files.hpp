@@ -8,8 +8,8 @@
 
 namespace sagabox::testing {
 
-/// Removes a test's folder. If the test that runs has failed, it is kept and its path printed: what
-/// cannot be repeated is looked into by its files.
+/// Removes a test's folder. If the current test has failed, the folder is kept and its path
+/// printed: a failure that cannot be repeated is analysed by its files.
 inline void remove_unless_failed(const std::filesystem::path& folder) {
   if (::testing::UnitTest::GetInstance()->current_test_info() != nullptr &&
       ::testing::Test::HasFailure()) {

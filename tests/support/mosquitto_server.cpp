@@ -29,7 +29,8 @@ MosquittoServer::MosquittoServer(const std::vector<std::string>& settings)
          << "acl_file " << (folder / "acl").string() << "\npersistence true\n"
          << "persistence_location "
          << folder.string()
-         // Not 0 for no bound: 2.0.11 then ends the connection of whoever it refuses something.
+         // Not 0 for no limit: 2.0.11 then closes the connection of a client whose message it
+         // refuses.
          << "/\nmax_queued_messages 1000000\n";
   for (const auto& line : settings) config << line << '\n';
   config.close();

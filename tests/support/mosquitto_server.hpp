@@ -9,19 +9,19 @@
 
 namespace sagabox::testing {
 
-/// A real Mosquitto on a free loopback port that keeps what it had over a restart. Nobody may
-/// publish below `refused/`. Ends with this object or this process.
+/// A real Mosquitto on a free loopback port whose data survive a restart. No client may publish
+/// below `refused/`. Ends with this object or this process.
 class MosquittoServer {
  public:
-  /// What is not installed; empty: nothing.
+  /// The program that is not installed; empty: all are.
   static std::string missing();
-  /// `settings`: more lines of its configuration.
+  /// `settings`: additional lines of its configuration.
   explicit MosquittoServer(const std::vector<std::string>& settings = {});
   ~MosquittoServer() { server_.remove(); }
   MosquittoServer(const MosquittoServer&) = delete;
   MosquittoServer& operator=(const MosquittoServer&) = delete;
 
-  /// Empty: it runs.
+  /// Empty if it runs.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
 

@@ -14,7 +14,7 @@ constexpr auto pause = std::chrono::milliseconds(20);
 
 std::string taken(char* text) {
   std::string copy = text == nullptr ? "" : text;
-  std::free(text);  // NOLINT(*-no-malloc): libmosquitto's
+  std::free(text);  // NOLINT(*-no-malloc): allocated by libmosquitto
   return copy;
 }
 
@@ -86,7 +86,7 @@ MqttClient::~MqttClient() {
   mosquitto_destroy(client_);
 }
 
-// Not libmosquitto's own thread: it is cancelled wherever it stands, with locks held.
+// Not on libmosquitto's own thread, which is cancelled at any point, with locks held.
 void MqttClient::run() {
   while (!stopping_) {
     if (mosquitto_loop(client_, static_cast<int>(pause.count()), 1) == MOSQ_ERR_SUCCESS) continue;
@@ -108,7 +108,8 @@ bool MqttClient::wait_for_loss() {
 std::vector<MqttClient::Got> MqttClient::wait_for(const std::string& topic, std::size_t count) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, mqtt_wait_max, [&] { return by_topic_[topic].size() >= count; });
-  // More may be there than was asked for. What the server has had before this comes before it.
+  // There may be more than requested. Messages that the server received before this one arrive
+  // before it.
   const auto last = filter_.substr(0, filter_.find('#')) + "last/" + std::to_string(++lasts_);
   mosquitto_publish(client_, nullptr, last.c_str(), 0, nullptr, 1, false);
   changed_.wait_for(lock, mqtt_wait_max, [&] { return !by_topic_[last].empty(); });

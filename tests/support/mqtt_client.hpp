@@ -15,11 +15,11 @@ struct mosquitto;
 
 namespace sagabox::testing {
 
-/// Subscribes and notes what arrives, on a thread of its own; the server keeps for it what comes
-/// while it is away.
+/// Subscribes and records messages, on a thread of its own; the server stores messages for it while
+/// it is disconnected.
 class MqttClient {
  public:
-  /// A filter that ends with #.
+  /// `filter` ends with #.
   MqttClient(std::uint16_t port, const std::string& filter);
   ~MqttClient();
   MqttClient(const MqttClient&) = delete;
@@ -31,11 +31,11 @@ class MqttClient {
     bool retained = false;
     std::vector<std::pair<std::string, std::string>> properties;
   };
-  /// All that the server has had; waits until there are so many, or enough time is over.
+  /// All messages that the server has; waits until there are `count`, or for a time limit.
   std::vector<Got> wait_for(const std::string& topic, std::size_t count);
-  /// Whether it has subscribed before enough time is over.
+  /// Returns whether it subscribed within a time limit.
   bool wait_for_subscription();
-  /// Whether it has lost its connection before enough time is over.
+  /// Returns whether it lost its connection within a time limit.
   bool wait_for_loss();
 
  private:

@@ -11,7 +11,7 @@ NatsServer::NatsServer(std::string configuration) {
   }
   folder_ = scratch_folder("nats");
   std::ofstream(folder_ / "extra.conf") << configuration << '\n';
-  // Somebody else may take the port first.
+  // Another process may take the port first.
   for (int attempt = 0; attempt < 5; ++attempt) {
     port_ = free_port();
     problem_.clear();

@@ -11,13 +11,13 @@ namespace sagabox::testing {
 /// A real NATS server with JetStream in a scratch folder on a free loopback port.
 class NatsServer {
  public:
-  /// `configuration`: lines for its file, besides port and storage.
+  /// `configuration`: lines for its file, in addition to port and storage.
   explicit NatsServer(std::string configuration = {});
 
   [[nodiscard]] const std::string& problem() const { return problem_; }
   [[nodiscard]] std::string url() const;
   void stop() { process_.stop(); }
-  /// On the same port, with what it had.
+  /// On the same port, with the same data.
   void start();
   void stall() const { process_.stall(); }
   void go_on() const { process_.go_on(); }

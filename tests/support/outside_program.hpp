@@ -9,11 +9,11 @@
 
 namespace sagabox::testing {
 
-/// A Node program of tests/outside, that uses somebody else's packages to look at what we sent. It
-/// ends when its standard input does, so it never outlives the test.
+/// A Node program of tests/outside, which uses third-party packages to check our messages. It ends
+/// when its standard input is closed, so it never outlives the test.
 class OutsideProgram {
  public:
-  /// Empty: programs can run. Otherwise what is missing, to skip a test with.
+  /// Empty if programs can run. Otherwise what is missing, for skipping the test.
   static std::string problem();
 
   /// `words`: the script's name and its arguments.
@@ -22,7 +22,7 @@ class OutsideProgram {
   OutsideProgram(const OutsideProgram&) = delete;
   OutsideProgram& operator=(const OutsideProgram&) = delete;
 
-  /// The next line that it says; empty when there is none in time.
+  /// The next line of its output; empty if there is none in time.
   std::string line(Duration patience = std::chrono::seconds(90));
 
  private:

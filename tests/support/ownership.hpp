@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-/// What tests of ownership have in common.
+/// Shared by tests of ownership.
 namespace sagabox::ownership::testing {
 
-/// Stands still until told to go on.
+/// Does not advance by itself.
 class ManualClock final : public Clock {
  public:
   [[nodiscard]] WallTime wall_now() const override {
@@ -37,7 +37,7 @@ class ManualClock final : public Clock {
   Duration since_start_{};
 };
 
-/// Does what it is told and checks that it is told the right things.
+/// Acts as told, and checks that it is told the right things.
 class RecordingHolder final : public Holder {
  public:
   struct Hold {
@@ -78,7 +78,7 @@ class RecordingHolder final : public Holder {
   std::vector<std::string> violations;
 };
 
-/// Figures by "name{label=value,…}".
+/// Values by "name{label=value,…}".
 class RecordingMetrics final : public Metrics {
  public:
   using Metrics::counter;
@@ -134,7 +134,7 @@ class RecordingLog final : public Logger {
   std::vector<std::pair<LogLevel, std::string>> lines;
 };
 
-/// Steps `workers` as they come due until `clock` has gone on by `time`.
+/// Steps each of `workers` when it is due until `clock` has advanced by `time`.
 inline void run(ManualClock& clock, const std::vector<Worker*>& workers, Duration time) {
   const BootTime end = clock.boot_now() + time;
   for (;;) {

@@ -12,10 +12,10 @@
 
 namespace sagabox::testing {
 
-/// Hands parcels to a transport and waits for what becomes of them. The transport is closed first.
+/// Sends parcels to a transport and waits for their results. The transport is closed first.
 class Parcels {
  public:
-  /// For a machine that hardly runs.
+  /// For an overloaded machine.
   static constexpr Duration ample = std::chrono::seconds(60);
 
   explicit Parcels(spi::Transport& transport) : transport_(transport) {}
@@ -51,7 +51,7 @@ class Parcels {
   spi::SendResult send(std::string_view to, const spi::AddressSettings& settings = {}) {
     return send(address(to, settings));
   }
-  /// At once, and their results in the same order.
+  /// Sends them at once; returns their results in the same order.
   std::vector<spi::SendResult> send(std::vector<spi::Parcel> all) {
     std::vector<spi::Ticket> tickets;
     for (const auto& one : all) tickets.push_back(one.ticket);

@@ -44,7 +44,7 @@ Pgbouncer::Pgbouncer(const PostgresServer& server, const std::string& connect_qu
   std::string folder = (fs::temp_directory_path() / "sagabox-pgbouncer-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no folder for pgbouncer");
   folder_ = folder;
-  // It runs as another user where we are root.
+  // It runs as another user if we are root.
   fs::permissions(folder_, fs::perms::all);
   for (int attempt = 0; attempt < 5; ++attempt) {
     port_ = free_port();
@@ -72,7 +72,7 @@ Pgbouncer::~Pgbouncer() {
 
 void Pgbouncer::lead_to(const PostgresServer& server) {
   write_settings(server);
-  // Open connections to the former one end with the transactions on them.
+  // Open connections to the former server end with their current transactions.
   const auto console = connected_to_pooler("host=127.0.0.1 port=" + std::to_string(port_) +
                                            " user=postgres dbname=pgbouncer");
   run_sql(console.get(), "RELOAD");

@@ -10,33 +10,33 @@
 
 namespace sagabox::testing {
 
-/// A real pgbouncer in transaction mode before a server, on a free loopback port. Every transaction
-/// meets another connection to the server than the one before. Ends with this object.
+/// A real pgbouncer in transaction mode in front of a server, on a free loopback port. Every
+/// transaction uses another connection to the server than the previous one. Ends with this object.
 class Pgbouncer {
  public:
-  /// What is missing on this machine; empty: nothing.
+  /// What is missing on this machine; empty if nothing is.
   static std::string missing();
 
-  /// `connect_query` runs once on every connection to the server. Throws std::runtime_error when it
+  /// `connect_query` runs once on every connection to the server. Throws std::runtime_error if it
   /// does not start.
   Pgbouncer(const PostgresServer& server, const std::string& connect_query);
   ~Pgbouncer();
   Pgbouncer(const Pgbouncer&) = delete;
   Pgbouncer& operator=(const Pgbouncer&) = delete;
 
-  /// From now on another server.
+  /// Uses this server from now on.
   void lead_to(const PostgresServer& server);
 
-  /// Pairs for libpq.
+  /// Key=value pairs for libpq.
   [[nodiscard]] std::string url() const;
 
-  /// Connections to the server that transactions are spread over.
+  /// The number of connections to the server that transactions are distributed over.
   static constexpr int spread = 4;
 
  private:
   void write_settings(const PostgresServer& server) const;
   void start();
-  /// Makes so many connections to the server that later transactions find several.
+  /// Opens these connections, so that later transactions are distributed over several.
   void warm_up() const;
 
   std::string connect_query_;

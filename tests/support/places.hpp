@@ -4,7 +4,7 @@
 
 namespace sagabox::testing {
 
-/// Where the sources are: some tests read documents and data.
+/// The folder of the sources: some tests read documents and data.
 [[nodiscard]] std::filesystem::path project_folder();
 /// The binary, for tests that run it.
 [[nodiscard]] std::filesystem::path cli_binary();

@@ -27,8 +27,8 @@ PgConnection connected_without_notices(const std::string& url) {
   return connection;
 }
 
-/// The server's own clock_timestamp() gives way to one that adds what the session's test said. Our
-/// sessions and functions find nothing that stands outside of pg_catalog.
+/// Replaces the server's clock_timestamp() by one that adds the offset set by the test. Our
+/// sessions and functions only use functions of pg_catalog.
 constexpr auto clock_sql = R"sql(
 DO $$
 BEGIN
@@ -51,7 +51,7 @@ END
 $$
 )sql";
 
-/// Copies what is in the tables of a schema into another of its own.
+/// Copies the rows of a schema's tables into another schema.
 constexpr auto remember_sql = R"sql(
 DO $$
 DECLARE
@@ -72,7 +72,7 @@ END
 $$
 )sql";
 
-/// And back. Fails where there are other tables than then.
+/// Restores them. Fails if there are other tables than at the copy.
 constexpr auto empty_sql = R"sql(
 DO $$
 DECLARE
@@ -112,10 +112,10 @@ std::string for_schema(std::string_view sql, const std::string& schema) {
   return text;
 }
 
-/// Schemas that were remembered and are in no test's hands, the longest unused first.
+/// Remembered schemas that no test uses, the longest unused first.
 std::deque<std::string> spares;
 std::mutex spares_mutex;
-/// Sessions of a test that has just ended, and locks they hold, go a moment later.
+/// Sessions of a test that has just ended, and their locks, end a moment later.
 constexpr std::size_t spares_resting = 3;
 
 std::string take_spare() {
@@ -152,7 +152,7 @@ PostgresDatabase::PostgresDatabase(Schema schema)
          " -c search_path=" + schema_ + "_own'";
   admin_ = connected_without_notices(url_);
   if (remembered_) return;
-  // Other test processes make it at the same time.
+  // Other test processes create it at the same time.
   sql("SELECT pg_advisory_lock(7315)");
   sql(clock_sql);
   sql("SELECT pg_advisory_unlock(7315)");
@@ -170,7 +170,7 @@ PostgresDatabase::~PostgresDatabase() {
     const std::lock_guard lock(spares_mutex);
     spares.push_back(schema_);
   } catch (const std::exception&) {
-    // A test that ended the server has nothing to drop.
+    // A test that stopped the server has nothing to drop.
   }
 }
 
@@ -191,7 +191,7 @@ bool PostgresDatabase::empty() {
   try {
     sql(for_schema(empty_sql, schema_));
   } catch (const std::runtime_error&) {
-    // The test made or dropped tables.
+    // The test has created or dropped tables.
     return false;
   }
   sql("DROP SCHEMA " + schema_ + "_own CASCADE; CREATE SCHEMA " + schema_ +

@@ -18,16 +18,17 @@ struct FinishConnection {
 };
 using PgConnection = std::unique_ptr<PGconn, FinishConnection>;
 
-/// Runs SQL as one types it; throws std::runtime_error when it fails. The values of the first row.
+/// Runs SQL as one types it; returns the values of the first row. Throws std::runtime_error on
+/// failure.
 std::vector<std::string> run_sql(PGconn* connection, const std::string& sql);
 
-/// A schema of a test's own on the shared server, dropped at the end. Its clock can be moved: on
-/// this server `clock_timestamp()` adds what the test said, in sessions that name the test. Tables
-/// that a test makes without naming a schema are its own, too.
+/// A schema of the test's own on the shared server, dropped at the end. Its clock can be moved: on
+/// this server `clock_timestamp()` adds an offset, in sessions that name the test. Tables that a
+/// test makes without naming a schema are in it, too.
 class PostgresDatabase {
  public:
-  /// `reused`: one that another test of this process had may come again, with its tables emptied.
-  /// Making them takes longer than most tests.
+  /// `reused`: may be the schema of an earlier test of this process, with its tables emptied.
+  /// Creating them takes longer than most tests.
   enum class Schema : std::uint8_t { fresh, reused };
 
   explicit PostgresDatabase(Schema schema = Schema::fresh);
@@ -39,17 +40,17 @@ class PostgresDatabase {
   [[nodiscard]] const std::string& schema() const noexcept { return schema_; }
   [[nodiscard]] postgres::Options options() const { return {.schema = schema_}; }
 
-  /// Gives a connection that came another way than by `url()` the clock that can be moved.
+  /// The query that gives a connection without `url()` the clock that can be moved.
   [[nodiscard]] std::string clock_query() const { return "SET sagabox_test.clock = " + schema_; }
 
-  /// What is in a `reused` schema now is what the next test finds there. Does nothing when that was
-  /// said before.
+  /// The current content of a `reused` schema is what the next test finds there. No-op if called
+  /// before.
   void remember();
 
   [[nodiscard]] PgConnection connect() const;
   /// On a connection of its own.
   std::vector<std::string> sql(const std::string& text) { return run_sql(admin_.get(), text); }
-  /// From now on `clock_timestamp()` is later by so much.
+  /// Moves `clock_timestamp()` forward.
   void advance_time(Duration by);
 
  private:

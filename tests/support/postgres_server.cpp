@@ -20,7 +20,7 @@ using Words = std::vector<std::string>;
 
 constexpr auto owner = "postgres";  // the server refuses to run as root
 
-/// The newest one installed; empty: none.
+/// The newest version installed; empty: none.
 fs::path server_programs() {
   std::vector<fs::path> found;
   std::error_code none;
@@ -36,7 +36,7 @@ fs::path server_programs() {
   return newest == found.end() ? fs::path() : *newest;
 }
 
-/// Runs it with its output in `log`; whether it ended well.
+/// Runs it with its output in `log`; returns whether it succeeded.
 bool run_as_owner(Words words, const fs::path& log) {
   if (geteuid() == 0) words.insert(words.begin(), {"runuser", "-u", owner, "--"});
   std::vector<char*> arguments;
@@ -57,8 +57,8 @@ bool run_as_owner(Words words, const fs::path& log) {
          WEXITSTATUS(status) == 0;
 }
 
-/// A process of its own that waits for the end of `watched` and then stops the server. It holds
-/// nothing of ours open, so that whoever waits for our output does not wait for it.
+/// A process that waits for the end of `watched` and then stops the server. It keeps no descriptors
+/// of ours open, so that a reader of our output does not wait for it.
 void guard_postgres(const fs::path& folder, int watched) {
   const pid_t first = fork();
   if (first != 0) {
@@ -84,7 +84,7 @@ void guard_postgres(const fs::path& folder, int watched) {
 
 PostgresServer missing(std::string problem) { return {.problem = std::move(problem)}; }
 
-/// The one that a file of `postgres_server start` tells of.
+/// The server described by a file of `postgres_server start`.
 PostgresServer running(const fs::path& file) {
   PostgresServer server;
   std::ifstream in(file);
@@ -100,13 +100,13 @@ PostgresServer running(const fs::path& file) {
   return server;
 }
 
-/// Starts the server whose data lie in the folder.
+/// Starts the server with the data in the folder.
 PostgresServer start_in(const fs::path& folder, const fs::path& programs, int watched,
                         PostgresServer::Disk disk) {
   const auto data = (folder / "data").string();
   const auto log = folder / "log";
   guard_postgres(folder, watched);
-  // Somebody else may take the port first.
+  // Another process may take the port first.
   for (int attempt = 0; attempt < 5; ++attempt) {
     const auto port = free_port();
     const std::string options =
@@ -129,7 +129,7 @@ PostgresServer new_server_folder() {
   return {.folder = folder};
 }
 
-/// The server runs as another user where we are root.
+/// The server runs as another user if we are root.
 bool give_to_owner(const fs::path& folder) {
   if (geteuid() != 0) return true;
   const passwd* user = getpwnam(owner);
@@ -144,7 +144,7 @@ PostgresServer PostgresServer::start(int watched, Disk disk) {
     return {.problem = "PostgreSQL's server is not installed (Debian package postgresql)",
             .installed = false};
   }
-  // Not in the build folder: the server's user may not reach it.
+  // Not in the build folder: the server's user may have no access to it.
   const auto scratch = new_server_folder();
   if (!scratch.problem.empty()) return scratch;
   const auto& folder = scratch.folder;

@@ -19,7 +19,7 @@ struct Ports {
   std::string node;
   std::string tls;
   std::string peers;  ///< other nodes
-  std::string names;  ///< where nodes find each other
+  std::string names;  ///< the port mapper of the nodes
 };
 
 Ports ports_of(const fs::path& folder) {
@@ -70,14 +70,14 @@ std::vector<std::string> RabbitmqServer::environment() const {
           "RABBITMQ_LOG_BASE=" + at("logs"), "RABBITMQ_CONFIG_FILE=" + at("rabbitmq"),
           "RABBITMQ_ENABLED_PLUGINS_FILE=" + at("plugins"), "RABBITMQ_PID_FILE=" + at("pid"),
           "RABBITMQ_CONF_ENV_FILE=/dev/null",
-          // It would keep the processors of a small machine busy with waiting.
+          // Its busy waiting would occupy the processors of a small machine.
           "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=+S 2:2 +sbwt none +sbwtdcpu none +sbwtdio none"};
 }
 
 bool RabbitmqServer::start() const {
   const auto names = ports_of(server_.folder()).names;
   server_.run({"sh", "-c", "epmd -port " + names + " & exec " + rabbitmq_program}, environment());
-  // It needs longer than others.
+  // It needs longer to start than others.
   for (int patience = 0; patience < 5; ++patience) {
     if (wait_for_port(port_)) return true;
   }

@@ -13,7 +13,7 @@ namespace sagabox::testing {
 /// or this process.
 class RedisServer {
  public:
-  /// What is not installed; empty: nothing.
+  /// The program that is not installed; empty: all are.
   static std::string missing();
   /// `settings` as on its command line: {"--maxmemory", "10mb"}.
   explicit RedisServer(std::vector<std::string> settings = {});
@@ -21,7 +21,7 @@ class RedisServer {
   RedisServer(const RedisServer&) = delete;
   RedisServer& operator=(const RedisServer&) = delete;
 
-  /// Empty: it runs.
+  /// Empty if it runs.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
   [[nodiscard]] const std::filesystem::path& folder() const noexcept { return server_.folder(); }

@@ -11,15 +11,14 @@ namespace sagabox::testing {
 
 struct RestAnswer {
   unsigned status = 0;
-  std::string head;  ///< as it came
+  std::string head;  ///< unchanged
   std::string body;
-  /// Empty when it is not there.
+  /// Empty if it is missing.
   [[nodiscard]] std::string header(std::string_view name) const;
 };
 
-/// One connection to a server on loopback, that sends whatever a test wants, well-formed or not.
-/// Blocks; nothing takes longer than `patience` seconds. Throws std::runtime_error when it cannot
-/// connect.
+/// One connection to a server on loopback that sends any bytes, well-formed or not. Blocks, at most
+/// `patience` seconds. Throws std::runtime_error if it cannot connect.
 class RestClient {
  public:
   static constexpr int patience = 60;
@@ -31,18 +30,18 @@ class RestClient {
   RestClient(RestClient&&) noexcept;
   RestClient& operator=(RestClient&&) noexcept;
 
-  /// False when the other side has hung up.
+  /// Returns false if the other side has closed the connection.
   bool send(std::string_view bytes);
-  /// Nothing when the connection ended before.
+  /// Nullopt if the connection ended before the answer.
   std::optional<RestAnswer> receive();
-  /// The other side hangs up without another byte.
+  /// Returns whether the other side closes the connection without another byte.
   bool ends();
 
-  /// Well-formed; throws std::runtime_error when no answer comes.
+  /// Sends a well-formed request; throws std::runtime_error if there is no answer.
   RestAnswer get(const std::string& target, const std::string& headers = {});
   RestAnswer post(const std::string& target, const std::string& json,
                   const std::string& headers = {});
-  /// The text of such a request. `headers` are whole lines.
+  /// The text of such a request. `headers` are complete lines.
   static std::string request(const std::string& method, const std::string& target,
                              const std::string& body, const std::string& headers = {});
 

@@ -16,7 +16,7 @@
 
 namespace sagabox::testing {
 
-/// Owns the sagas of one definition and does by hand what an orchestrator would.
+/// Owns the sagas of one definition and does an orchestrator's work step by step.
 class SagaHand {
  public:
   SagaHand(Store& store, SagaDefinition definition)
@@ -38,7 +38,7 @@ class SagaHand {
     return store_.sagas()->read_inbox(definition_.name, ranges, 1 << 20).value().rows;
   }
 
-  /// A saga in its first state, as its start command would leave it.
+  /// A saga in its first state, as after its start command.
   saga::Instance fresh(std::string_view id) const {
     saga::Instance saga{.id = SagaId::parse(id).value(),
                         .tenant = std::string(tenant_default),
@@ -70,7 +70,7 @@ class SagaHand {
     bool applied = false;
     std::string reason{};
   };
-  /// Stores the saga as it is now; all commands of it that wait have this outcome.
+  /// Stores the saga as it is now; all its waiting commands get this outcome.
   void write(const saga::Instance& saga, const Outcome& outcome,
              std::vector<SagaHistoryEntry> history = {}) {
     std::vector<spi::SagaBatch::Taken> taken;

@@ -26,7 +26,7 @@ std::vector<pid_t> groups(const fs::path& folder) {
   return all;
 }
 
-/// The processes of a group, the dead left out.
+/// The processes of a group without zombies.
 std::vector<pid_t> members(pid_t group) {
   std::vector<pid_t> all;
   std::error_code ignored;
@@ -35,7 +35,7 @@ std::vector<pid_t> members(pid_t group) {
     if (process <= 0) continue;
     std::string line;
     std::getline(std::ifstream(entry.path() / "stat"), line);
-    // "17 (name) S parent group …"; the name may have anything in it.
+    // "17 (name) S parent group …"; the name may contain any characters.
     std::istringstream rest(line.substr(line.rfind(')') + 1));
     char state = 0;
     pid_t parent = 0;
@@ -47,8 +47,8 @@ std::vector<pid_t> members(pid_t group) {
   return all;
 }
 
-/// A process that can be waited for though it is nobody's child here. Taken before it is told to
-/// end: one of many threads looks dead while some of them still hold its sockets.
+/// A process to wait for though it is not a child of this one. Opened before the process is told to
+/// end: one with several threads looks dead while some of them still hold its sockets.
 class Watched {
  public:
   explicit Watched(pid_t process)
@@ -59,7 +59,7 @@ class Watched {
   Watched(const Watched&) = delete;
   Watched& operator=(const Watched&) = delete;
 
-  /// Kills it when it does not end in time.
+  /// Kills it if it does not end in time.
   void wait() const {
     pollfd ended{handle_, POLLIN, 0};
     if (handle_ < 0 || poll(&ended, 1, end_ms_max) == 1) return;
@@ -72,7 +72,7 @@ class Watched {
   int handle_;
 };
 
-/// Tells all of the group and waits until they are gone.
+/// Sends the signal to the whole group and waits until its processes are gone.
 void end_group(pid_t group, int signal) {
   std::deque<Watched> all;
   for (const auto process : members(group)) all.emplace_back(process);
@@ -81,7 +81,7 @@ void end_group(pid_t group, int signal) {
   for (const auto& one : all) one.wait();
 }
 
-/// A process of its own, holding nothing of ours open, that waits for the end of `watched`.
+/// A process without descriptors of ours that waits for the end of `watched`.
 void guard_scratch(const fs::path& folder, int watched) {
   const pid_t first = fork();
   if (first != 0) {
@@ -165,7 +165,7 @@ bool ScratchServer::run_to_end(const std::vector<std::string>& words,
 
 namespace {
 
-/// Whether no thread of the group runs: each takes notice of SIGSTOP when it is its turn.
+/// Whether no thread of the group runs: each stops at SIGSTOP only when it is scheduled.
 bool stands_still(pid_t group) {
   std::error_code ignored;
   for (const auto& process : fs::directory_iterator("/proc", ignored)) {
@@ -197,7 +197,7 @@ void ScratchServer::signal(int number) const {
 void ScratchServer::end(int number) const {
   for (const auto group : groups(folder_)) {
     end_group(group, number);
-    // What was born meanwhile, too.
+    // Includes processes that were started meanwhile.
     end_group(group, SIGKILL);
     waitpid(group, nullptr, WNOHANG);
   }

@@ -14,8 +14,8 @@
 
 namespace sagabox::testing {
 
-/// A transport that does what a test says. Unless an address has a script it delivers at once;
-/// what a held address gets stays under way until it is answered.
+/// A transport that follows the test's script. An address without a script delivers at once;
+/// parcels of a held address stay in flight until they are answered.
 class ScriptedTransport final : public spi::Transport {
  public:
   using Kind = spi::SendResult::Kind;
@@ -38,7 +38,7 @@ class ScriptedTransport final : public spi::Transport {
   }
   void hold(const std::string& address) { script(address, nullptr); }
 
-  /// Nothing is held any more, and what was is delivered.
+  /// Holds nothing any more, and delivers the held parcels.
   void let_go() {
     {
       const std::scoped_lock lock(mutex_);
@@ -48,7 +48,7 @@ class ScriptedTransport final : public spi::Transport {
     }
   }
 
-  /// What has been handed over, in order.
+  /// The parcels that were sent, in order.
   [[nodiscard]] std::vector<spi::Parcel> sent(const std::string& address) const {
     const std::scoped_lock lock(mutex_);
     std::vector<spi::Parcel> found;
@@ -60,7 +60,7 @@ class ScriptedTransport final : public spi::Transport {
     const std::scoped_lock lock(mutex_);
     return held_.size();
   }
-  /// Answers the oldest that is held; false: there is none.
+  /// Answers the oldest held parcel; returns false if there is none.
   bool answer(spi::SendResult result = {}) {
     std::pair<spi::Ticket, spi::SendResults*> next;
     {
@@ -110,7 +110,7 @@ class ScriptedTransport final : public spi::Transport {
 
   std::uint32_t in_flight_max = 1024;
   bool keeps_log = true;  ///< for `sent`
-  bool twice = false;     ///< a fault: everything is answered twice
+  bool twice = false;     ///< a fault: every parcel is answered twice
 
  private:
   mutable std::mutex mutex_;

@@ -19,7 +19,7 @@ class Sender final : public spi::SendResults {
 
   explicit Sender(spi::Transport& transport) : transport_(transport) {}
 
-  /// Their results in the order given; `timed_out` by "nobody" where none came at all.
+  /// Their results in the given order; `timed_out` with the error "nobody" if there was none.
   std::vector<spi::SendResult> send(std::vector<NewMessage> drafts, const std::string& address,
                                     Duration time = ample,
                                     const spi::AddressSettings& settings = {}) {

@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A process of its own that removes the folder when this one has ended. It holds nothing of ours
-/// open, so that whoever waits for our output does not wait for it.
+/// A process that removes the folder when this one has ended. It keeps no descriptors of ours open,
+/// so that a reader of our output does not wait for it.
 void remove_at_the_end(const fs::path& folder) {
   const int watched = getpid();
   const pid_t first = fork();
@@ -39,7 +39,7 @@ void remove_at_the_end(const fs::path& folder) {
   while (process >= 0 && poll(&ended, 1, -1) < 0) {
   }
   std::error_code ignored;
-  // Servers end with us, but may still write.
+  // Servers end with us, but may still be writing.
   for (int attempt = 0; attempt < 20 && fs::exists(folder, ignored); ++attempt) {
     fs::remove_all(folder, ignored);
     usleep(50'000);

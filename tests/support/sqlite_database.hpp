@@ -15,17 +15,17 @@ struct CloseSqlite {
 };
 using SqliteConnection = std::unique_ptr<sqlite3, CloseSqlite>;
 
-/// As a user opens it. Throws std::runtime_error.
+/// Opens a connection like a user's. Throws std::runtime_error.
 SqliteConnection connect_sqlite(const std::string& path, Duration lock_max = {},
                                 const std::string& vfs = {});
-/// Runs statements; the values of the first row of the last that has one, as text. Throws
-/// std::runtime_error with SQLite's own words.
+/// Runs statements; returns the values of the first row of the last statement with one, as text.
+/// Throws std::runtime_error with SQLite's message.
 std::vector<std::string> run_sql(sqlite3* connection, const std::string& sql);
 /// All rows of one statement.
 std::vector<std::vector<std::string>> rows_of(sqlite3* connection, const std::string& sql);
 
-/// A folder of its own for database files, removed at the end unless the test has failed: then its
-/// path is printed.
+/// A folder for database files, removed at the end unless the test has failed: then its path is
+/// printed.
 class SqliteFolder {
  public:
   SqliteFolder();

@@ -11,13 +11,13 @@ namespace sagabox::testing {
 
 using Kind = SqliteDisk::Kind;
 
-/// A file, whatever names lead to it, and the locks on it.
+/// A file, independent of its names, and the locks on it.
 struct SqliteDisk::Node {
   std::size_t number = 0;
   std::string bytes{};
   int failed_syncs = 0;
 
-  int readers = 0;  // with a shared lock or more
+  int readers = 0;  // that hold a shared lock or more
   const void* reserved = nullptr;
   const void* pending = nullptr;
   const void* exclusive = nullptr;
@@ -31,15 +31,15 @@ struct SqliteDisk::Node {
   int mapped = 0;
 };
 
-/// SQLite gives the memory.
+/// SQLite allocates this object.
 struct DiskFile {
   sqlite3_file base;
   SqliteDisk* disk;
   std::shared_ptr<SqliteDisk::Node> node;
   std::string path;
-  bool syncs_folder;     // at its first sync
+  bool syncs_folder;     // with its first sync
   bool ends_with_it;     // removed when closed
-  int failed_syncs = 0;  // that it has been told of
+  int failed_syncs = 0;  // the number that it was told about
   int level = SQLITE_LOCK_NONE;
   bool maps = false;
   std::array<bool, SQLITE_SHM_NLOCK> shares{};
@@ -108,7 +108,7 @@ struct DiskMethods {
     const auto begun = disk.acts_.size();
     int refused = disk.ask(Kind::sync, file.path);
     if (refused != SQLITE_OK) ++file.node->failed_syncs;
-    // Whoever has the file open is told once.
+    // Every handle of the file reports the failure once.
     if (std::exchange(file.failed_syncs, file.node->failed_syncs) != file.node->failed_syncs) {
       refused = SQLITE_IOERR_FSYNC;
     }
@@ -246,7 +246,7 @@ struct DiskMethods {
       m.xCheckReservedLock = &is_reserved;
       m.xFileControl = [](sqlite3_file*, int, void*) { return SQLITE_NOTFOUND; };
       m.xSectorSize = [](sqlite3_file*) { return 4096; };
-      // As the system's own says.
+      // The same value as from the system's VFS.
       m.xDeviceCharacteristics = [](sqlite3_file*) { return SQLITE_IOCAP_POWERSAFE_OVERWRITE; };
       m.xShmMap = &map;
       m.xShmLock = &lock_memory;
@@ -299,7 +299,7 @@ struct DiskMethods {
     auto& disk = disk_of(vfs);
     const std::lock_guard lock(disk.mutex_);
     const auto known = disk.folder_.find(path);
-    // As the system's: an empty file counts as none.
+    // As in the system's VFS: an empty file counts as missing.
     *out = known != disk.folder_.end() && !known->second->bytes.empty() ? 1 : 0;
     return SQLITE_OK;
   }
@@ -383,7 +383,7 @@ void apply_to(std::string& bytes, const SqliteDisk::Act& act) {
   }
 }
 
-/// Each sector of it, or not.
+/// Writes each of its sectors, or skips it.
 void apply_torn(std::string& bytes, const SqliteDisk::Act& act, std::uint64_t percent,
                 Random& random) {
   constexpr std::size_t sector = 512;
@@ -436,7 +436,7 @@ void SqliteDisk::Platter::apply(const Act& act) {
       return;
     case Kind::sync:
     case Kind::failed_sync: {
-      // What is written while it runs may come too late for it.
+      // Data written while a sync runs may not be part of it.
       const auto in_time = std::ranges::find_if(
           file.since, [&](const Act* one) { return one >= acts_.data() + act.at; });
       for (auto one = file.since.begin(); act.kind == Kind::sync && one != in_time; ++one) {

@@ -17,19 +17,19 @@
 
 namespace sagabox::testing {
 
-/// What lies in a folder: paths and bytes.
+/// The content of a folder: paths and bytes.
 using Files = std::map<std::string, std::string>;
 
-/// What is left of what was not synced when the power goes.
+/// The unsynced data that remain after a power failure.
 enum class Unsynced : std::uint8_t {
-  lost,    ///< nothing
-  kept,    ///< all of it, as when only the process dies
-  random,  ///< any of its sectors, and folder entries up to a random one
+  lost,    ///< nothing remains
+  kept,    ///< everything, as when only the process dies
+  random,  ///< random sectors, and folder entries up to a random one
 };
 
-/// A disk in memory that SQLite uses as a VFS, and that remembers every act on it, so that the
-/// power can be cut afterwards, after each act and in several ways. Registered under its name while
-/// it lives, which is longer than what opened files on it. Thread-safe.
+/// A disk in memory that SQLite uses as a VFS. It records every act, so that a test can simulate a
+/// power failure after each act, in several ways. Registered under its name while it lives, which
+/// must be longer than the files opened on it. Thread-safe.
 class SqliteDisk {
  public:
   enum class Kind : std::uint8_t {
@@ -37,11 +37,11 @@ class SqliteDisk {
     write,
     truncate,
     sync,
-    failed_sync,  ///< what was not synced is gone for good, though it can be read meanwhile
+    failed_sync,  ///< unsynced data are lost for good, though they can be read meanwhile
     remove,
     sync_folder,
   };
-  /// SQLITE_OK, or how the act fails.
+  /// Returns SQLITE_OK, or the error of the act.
   using Refuse = std::function<int(Kind kind, std::string_view path)>;
 
   explicit SqliteDisk(std::string name);
@@ -50,15 +50,15 @@ class SqliteDisk {
   SqliteDisk& operator=(const SqliteDisk&) = delete;
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  /// Synced to the last byte, and no act so far. Nobody may have a file open.
+  /// Sets the content: all synced, and no acts. No file may be open.
   void restore(const Files& files);
   [[nodiscard]] Files files() const;
   /// How many acts there were.
   [[nodiscard]] std::size_t acts() const;
   [[nodiscard]] std::size_t acts(Kind kind, std::string_view path) const;
-  /// So that others write meanwhile.
+  /// Delays syncs, so that others write meanwhile.
   void let_syncs_take(Duration time) { sync_takes_ = time; }
-  /// Asked before each act.
+  /// Called before each act.
   void refuse(Refuse refuse);
 
   struct Node;
@@ -66,18 +66,18 @@ class SqliteDisk {
     Kind kind = Kind::write;
     std::size_t node = 0;
     std::string path{};
-    /// Of a write; the new size of a truncate; how many acts there were when a sync began.
+    /// The offset of a write, the new size of a truncate, or the number of acts when a sync began.
     std::size_t at = 0;
     std::string bytes{};
   };
 
-  /// Goes along the acts, from the first to the last, and tells what a power cut leaves.
+  /// Replays the acts, from the first to the last, and returns what a power failure leaves.
   class Platter {
    public:
     explicit Platter(const SqliteDisk& disk);
     Platter(const Platter&) = delete;
     Platter& operator=(const Platter&) = delete;
-    /// Not before where it stands.
+    /// Must not go back.
     void go_to(std::size_t acts);
     [[nodiscard]] Files cut(Unsynced unsynced, Random& random) const;
 

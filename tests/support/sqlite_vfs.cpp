@@ -7,11 +7,11 @@ namespace {
 
 using Act = WatchedVfs::Act;
 
-/// SQLite gives the memory: this, and behind it the system's own.
+/// SQLite allocates this object, with the system's own behind it.
 struct WatchedFile {
   sqlite3_file base;
   WatchedVfs* vfs;
-  const char* path;  // lives as long as the file
+  const char* path;  // valid as long as the file
 };
 
 WatchedFile* watched(sqlite3_file* file) { return reinterpret_cast<WatchedFile*>(file); }

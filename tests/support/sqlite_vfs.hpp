@@ -10,13 +10,13 @@
 
 namespace sagabox::testing {
 
-/// The system's files, watched: a test sees every write and sync before it happens, may hold it up,
-/// and may let it fail. Registered under a name of its own while it lives, longer than what opened
-/// files through it.
+/// The system's files, observed: a test sees every write and sync before it happens, and may delay
+/// it or let it fail. Registered under a name of its own while it lives, which must be longer than
+/// the files opened through it.
 class WatchedVfs {
  public:
   enum class Act : std::uint8_t { write, sync, truncate };
-  /// Answers SQLITE_OK, or how the act fails. Called on any thread.
+  /// Returns SQLITE_OK, or the error of the act. Called on any thread.
   using Watch = std::function<int(Act act, std::string_view path)>;
 
   explicit WatchedVfs(std::string name);
@@ -26,7 +26,7 @@ class WatchedVfs {
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   void watch(Watch watch);
-  /// Asked before each act.
+  /// Called before each act.
   int ask(Act act, std::string_view path);
   [[nodiscard]] sqlite3_vfs* system() const noexcept { return system_; }
 

@@ -12,7 +12,7 @@
 
 namespace sagabox::testing {
 
-/// A transport whose answers take as long as a test says, in the test's time. Not thread-safe.
+/// A transport whose answers take as long as the test says, on the test's clock. Not thread-safe.
 class TimedTransport final : public spi::Transport {
  public:
   using Kind = spi::SendResult::Kind;
@@ -32,7 +32,7 @@ class TimedTransport final : public spi::Transport {
 
   Script script = [](const spi::Parcel&) { return Reply{}; };
 
-  /// Gives the answers whose time has come, in their order.
+  /// Gives the answers that are due, in their order.
   void answer() {
     while (!under_way_.empty() && under_way_.begin()->first <= clock_.boot_now()) {
       auto next = std::move(under_way_.begin()->second);
@@ -42,14 +42,14 @@ class TimedTransport final : public spi::Transport {
       next.results->sent(next.parcel.ticket, std::move(next.result));
     }
   }
-  /// `BootTime::max()`: nothing is under way.
+  /// `BootTime::max()` if nothing is in flight.
   [[nodiscard]] BootTime next() const {
     return under_way_.empty() ? BootTime::max() : under_way_.begin()->first;
   }
 
-  /// Everything that was answered, in that order.
+  /// All answers, in order.
   std::vector<Arrival> log;
-  /// How many, by topic and whether they arrived.
+  /// The number of answers, by topic and by whether the message arrived.
   std::map<std::pair<std::string, bool>, std::size_t> answered;
 
   [[nodiscard]] spi::TransportTraits traits() const override {

@@ -25,7 +25,7 @@ namespace {
 
 constexpr Duration refresh_drawn = std::chrono::milliseconds(250);
 constexpr Duration refresh_printed = std::chrono::seconds(1);
-/// A key does not wait long for its effect.
+/// Bounds the delay between a key and its effect.
 constexpr Duration control_interval = std::chrono::milliseconds(200);
 constexpr Duration drain_limit = std::chrono::seconds(5);
 
@@ -52,7 +52,7 @@ OutboxOptions outbox_options(const DemoOptions& options) {
   settings.retry = impatient();
   settings.workers = options.workers;
   settings.control_interval = control_interval;
-  // The sum counts every order there ever was.
+  // The sum includes every order ever placed.
   settings.retention = std::chrono::hours(24 * 365 * 10);
   return settings;
 }
@@ -74,7 +74,7 @@ class Demo {
         operator_(store_, table_, clock_, [this] { orders_.correct_addresses(); }),
         keyboard_(keys_wanted() ? Keyboard::Opened::yes : Keyboard::Opened::no) {}
 
-  ~Demo() { (void)outbox_.stop(); }  // its listener is gone before it is
+  ~Demo() { (void)outbox_.stop(); }  // its listener is destroyed before the outbox
   Demo(const Demo&) = delete;
   Demo& operator=(const Demo&) = delete;
 
@@ -130,7 +130,7 @@ class Demo {
     }
   }
 
-  /// Waits, `timeout` at most, and does what the keys say. True: a signal or a key says stop.
+  /// Waits, at most `timeout`, and handles keys. Returns true if a signal or a key asks to stop.
   bool asked_to_stop(Duration timeout) {
     if (!keyboard_.has_next()) {
       const auto woken = signals_.wait(timeout, keyboard_.descriptor());
@@ -155,14 +155,14 @@ class Demo {
     }
   }
 
-  /// On a terminal they are in the block.
+  /// On a terminal the block shows them.
   void tell_news() {
     for (const auto& line : operator_.news()) {
       if (!terminal_.interactive()) terminal_.print(line);
     }
   }
 
-  /// No more orders; what can still be delivered is.
+  /// Stops new orders, and lets pending messages be delivered.
   void drain() {
     orders_.close();
     terminal_.print();
@@ -229,7 +229,7 @@ class Demo {
             .outbox = outbox_.snapshot()};
   }
 
-  /// Whoever watches it live can press keys; from a pipe they are taken only when told.
+  /// Keys are read on an interactive terminal; from a pipe only if requested.
   [[nodiscard]] bool keys_wanted() const {
     return options_.keys || (terminal_.interactive() && stdin_is_terminal());
   }
@@ -238,7 +238,7 @@ class Demo {
     return terminal_.interactive() ? refresh_drawn : refresh_printed;
   }
 
-  StopSignals signals_;  // first: before any thread
+  StopSignals signals_;  // first member: before any thread starts
   const DemoOptions options_;
   const OutboxOptions settings_;
   const Clock& clock_ = system_clock();

@@ -6,8 +6,7 @@
 
 namespace sagabox::cli {
 
-/// Adds `sagabox demo`. Sets `run` when it is the verb that was asked for; what `run` returns is
-/// the exit code.
+/// Adds `sagabox demo`. Sets `run` if this verb is chosen; the result of `run` is the exit code.
 void add_demo(CLI::App& app, std::function<int()>& run);
 
 }  // namespace sagabox::cli

@@ -9,7 +9,7 @@ namespace {
 
 constexpr Duration said_for = std::chrono::seconds(5);
 
-/// Slow enough to be watched, and over in some seconds.
+/// Slow enough to watch, and finished in some seconds.
 std::uint32_t watchable_rate(std::uint64_t messages) {
   constexpr std::uint64_t rate_min = 50;
   constexpr std::uint64_t seconds_max = 5;
@@ -64,7 +64,7 @@ void DemoOperator::pause_or_resume() {
 void DemoOperator::look() {
   if (!job_) return;
   auto job = admin_.job(table_, job_->id);
-  if (!job.ok()) return;  // looks again
+  if (!job.ok()) return;  // the next look retries
   if (job->state == ReplayJob::State::running) {
     job_ = *std::move(job);
     return;
@@ -102,7 +102,7 @@ std::vector<Line> DemoOperator::block(std::size_t rows_max) const {
   if (fresh) lines.push_back(*said_);
   if (const auto bar = progress()) lines.push_back(*bar);
   if (!letters_shown_) return lines;
-  constexpr std::size_t around = 2;  // the heading, and how many more there are
+  constexpr std::size_t around = 2;  // the heading, and the number of those not shown
   const auto taken = lines.size() + around;
   const auto room = rows_max > taken ? rows_max - taken : 1;
   const auto letters =

@@ -13,23 +13,23 @@
 
 namespace sagabox::cli {
 
-/// Who presses the keys of the demo: looks at dead letters, replays them, pauses and resumes the
-/// table. Does it the way any operator does, through Admin.
+/// Carries out the keys of the demo: lists dead letters, replays them, pauses and resumes the
+/// table. Uses Admin, as any operator does.
 class DemoOperator {
  public:
   static constexpr std::uint32_t letters_max = 10;
 
-  /// The store and the clock outlive it. `mend` is called before a replay: what killed the
-  /// messages is put right first.
+  /// The store and the clock must outlive it. `mend` is called before a replay: it fixes the cause
+  /// of the failures first.
   DemoOperator(Store& store, const TableName& table, const Clock& clock,
                std::function<void()> mend);
 
-  /// All but `quit`.
+  /// Handles every key except `quit`.
   void press(Key key);
-  /// Sees how the replay goes on.
+  /// Updates the progress of the replay.
   void look();
 
-  /// The store says so.
+  /// As reported by the store.
   [[nodiscard]] bool paused() const;
   [[nodiscard]] bool replaying() const { return job_.has_value(); }
   /// Messages that all replays so far have made pending again.
@@ -37,12 +37,12 @@ class DemoOperator {
 
   /// At most `rows_max` dead letters, oldest first.
   [[nodiscard]] std::vector<Line> dead_letters(std::uint32_t rows_max) const;
-  /// How the replay stands; nothing when none runs.
+  /// The progress of the replay; nullopt if none is running.
   [[nodiscard]] std::optional<Line> progress() const;
-  /// What came of the keys, since asked last.
+  /// The results of the keys since the last call.
   std::vector<Line> news() { return std::exchange(news_, {}); }
-  /// What stands under the counters: the keys, what came of the last one, and when they are shown,
-  /// as many dead letters as fit into `rows_max` lines.
+  /// The lines below the counters: the keys, the result of the last one, and, if shown, as many
+  /// dead letters as fit into `rows_max` lines.
   [[nodiscard]] std::vector<Line> block(std::size_t rows_max) const;
 
  private:
@@ -57,7 +57,7 @@ class DemoOperator {
   bool letters_shown_ = false;
   std::optional<ReplayJob> job_;  // while it runs
   std::vector<Line> news_;
-  std::optional<Line> said_;  // last
+  std::optional<Line> said_;  // the last result
   BootTime said_at_{};
 };
 

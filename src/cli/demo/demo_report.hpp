@@ -12,7 +12,7 @@
 
 namespace sagabox::cli {
 
-/// Everything the demo shows, at one moment.
+/// Everything that the demo shows, at one moment.
 struct DemoFigures {
   Duration elapsed{};
   std::uint64_t committed = 0;  ///< orders in the business table
@@ -20,12 +20,12 @@ struct DemoFigures {
   std::uint64_t attempts_failed = 0;
   std::uint64_t ghosts = 0;
   std::uint64_t replayed = 0;
-  bool paused = false;  ///< the table, by an operator
+  bool paused = false;  ///< an operator has paused the table
   spi::TableStats stats{};
   OutboxSnapshot outbox{};
 };
 
-/// What happened a second, over the time between two figures that lie far enough apart.
+/// Rates per second, over the time between two samples that are far enough apart.
 class Rates {
  public:
   void add(const DemoFigures& figures);
@@ -38,13 +38,13 @@ class Rates {
   std::uint64_t out_ = 0;
 };
 
-/// The block that is drawn over in place.
+/// The block that is redrawn in place.
 std::vector<Line> demo_block(const DemoFigures& figures, const Rates& rates);
 /// The same in one line, for logs and pipes.
 Line demo_line(const DemoFigures& figures, const Rates& rates);
 
-/// Every committed order is delivered, pending, dead or quarantined, and none that was rolled back
-/// was seen.
+/// True if every committed order is delivered, pending, dead or quarantined, and none that was
+/// rolled back was delivered.
 bool adds_up(const DemoFigures& figures);
 std::vector<Line> demo_summary(const DemoFigures& figures);
 /// One JSON object.

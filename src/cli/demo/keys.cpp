@@ -29,8 +29,8 @@ std::optional<Key> key_typed(char typed) {
   }
 }
 
-/// Behind the escape sequence at the start of `typed`: ESC [ … letter, ESC O letter, ESC letter.
-/// Somebody who presses Esc itself types it alone.
+/// Returns the text after the escape sequence at the start of `typed`: ESC [ … letter, ESC O
+/// letter, ESC letter. The Esc key itself arrives alone.
 std::string_view skip_escape(std::string_view typed) {
   typed.remove_prefix(1);
   if (typed.empty() || typed.front() == escape) return typed;
@@ -45,27 +45,27 @@ std::string_view skip_escape(std::string_view typed) {
   return typed;
 }
 
-// The process has one terminal, and a signal handler can reach nothing but globals.
+// The process has one terminal, and a signal handler can only use globals.
 termios settings_before{};
 std::atomic<bool> settings_changed{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
 constexpr std::array ending_signals{SIGHUP, SIGQUIT, SIGABRT, SIGTSTP};
 
-/// Changing a terminal from the background stops the process. One that does not control this
-/// session knows no background.
+/// Changing a terminal from the background stops the process. A terminal that does not control this
+/// session has no background.
 bool in_foreground() {
   const auto group = tcgetpgrp(STDIN_FILENO);
   return group == -1 || group == getpgrp();
 }
 
-/// Fit for signal handlers. In the background the terminal is somebody else's by now.
+/// Safe in signal handlers. In the background the terminal belongs to another process.
 void restore_settings() {
   if (!settings_changed.exchange(false) || !in_foreground()) return;
   (void)tcsetattr(STDIN_FILENO, TCSANOW, &settings_before);
 }
 
-/// Installed to act once, so that the signal raised here does what it always does.
+/// Installed with SA_RESETHAND, so that the signal raised here has its default effect.
 void restore_and_go_on(int signal) {
   const int saved = errno;
   restore_settings();
@@ -85,7 +85,7 @@ void set_handlers(void (*from)(int), void (*to)(int)) {
   }
 }
 
-/// Also after a suspension, when the shell or our handler has set it back.
+/// Also called after a suspension, when the shell or our handler has restored the settings.
 void take_single_keys() {
   termios settings{};
   if (tcgetattr(STDIN_FILENO, &settings) != 0) return;

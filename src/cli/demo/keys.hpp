@@ -10,13 +10,13 @@ namespace sagabox::cli {
 
 enum class Key : std::uint8_t { dead_letters, replay, pause, quit };
 
-/// The keys in what was typed at once, in order. Anything else means nothing, nor do the letters
-/// in the escape sequences of arrows and the like.
+/// The keys in a text that was read at once, in order. Everything else is ignored, including the
+/// letters in the escape sequences of arrow keys.
 std::vector<Key> keys_in(std::string_view typed);
 
-/// Keys from standard input. A terminal gives each at once and shows none of them; it gets its
-/// settings back when this closes, while the process is suspended, and when a signal ends it.
-/// There is one at a time.
+/// Keys from standard input. A terminal delivers each key at once, without echo. Its settings are
+/// restored when this closes, while the process is suspended, and when a signal ends it. Only one
+/// may exist at a time.
 class Keyboard {
  public:
   enum class Opened : std::uint8_t { no, yes };
@@ -25,14 +25,14 @@ class Keyboard {
   Keyboard(const Keyboard&) = delete;
   Keyboard& operator=(const Keyboard&) = delete;
 
-  /// False after `close` and at the end of the input.
+  /// Returns false after `close` and at the end of the input.
   [[nodiscard]] bool open() const noexcept { return open_; }
-  /// What to wait for before `read`; -1 while there is nothing to wait for: closed, or in the
-  /// background, where reading would stop the process.
+  /// The descriptor to wait for before `read`; -1 if there is none: closed, or in the background,
+  /// where reading would stop the process.
   [[nodiscard]] int descriptor();
   /// Blocks unless the descriptor is readable.
   void read();
-  /// Of those read, oldest first.
+  /// The next of the keys that were read.
   std::optional<Key> next();
   [[nodiscard]] bool has_next() const noexcept { return !keys_.empty(); }
   void close();
@@ -43,7 +43,7 @@ class Keyboard {
   std::deque<Key> keys_;
 };
 
-/// Keys can be typed: standard input is a terminal.
+/// Whether keys can be typed: standard input is a terminal.
 bool stdin_is_terminal();
 
 }  // namespace sagabox::cli

@@ -121,7 +121,7 @@ class SqliteOrders final : public OrderBook {
  private:
   explicit SqliteOrders(std::unique_ptr<Store> store) : store_(std::move(store)) {}
 
-  /// As any service does with its own tables.
+  /// A service makes its own tables in the same way.
   Status make_table() {
     return store_->transaction([](OwnedTransaction& tx) -> Status {
       auto* connection = sqlite::connection_of(tx);
@@ -157,8 +157,8 @@ class SqliteOrders final : public OrderBook {
   }
 
   std::unique_ptr<Store> store_;
-  Statement insert_;  // on the store's connection: it goes before it
-  std::mutex mutex_;  // of those below
+  Statement insert_;  // uses the store's connection, so it is destroyed first
+  std::mutex mutex_;  // guards the members below
   std::unique_ptr<sqlite3, Close> reader_;
   Statement has_;
   Statement count_;

@@ -17,16 +17,17 @@ class OrderBook {
 
   virtual ~OrderBook() = default;
   virtual Store& store() = 0;
-  /// One transaction with the order and what `write` adds, ended as told. By one thread at a time.
+  /// Runs one transaction with the order and what `write` adds, ended as `end` says. Used by one
+  /// thread at a time.
   virtual Status place(std::uint64_t cents, const Write& write, End end) = 0;
-  /// From any thread.
+  /// Used by any thread.
   virtual Result<bool> has(std::uint64_t number) = 0;
   virtual Result<std::uint64_t> count() = 0;
-  /// Whether orders are there when the process comes back.
+  /// Whether orders still exist after a restart of the process.
   [[nodiscard]] virtual bool survives() const = 0;
 };
 
-/// `url` as `parse_store` lets through.
+/// `url` is a result of `parse_store`.
 Result<std::unique_ptr<OrderBook>> open_order_book(std::string_view url);
 
 }  // namespace sagabox::cli

@@ -9,13 +9,13 @@ namespace sagabox::cli {
 namespace {
 
 constexpr Duration pause = std::chrono::milliseconds(2);
-/// A shop that falls behind its rate does not try to make up for more than this.
+/// A shop that falls behind its rate catches up at most this much.
 constexpr Duration arrears_max = std::chrono::milliseconds(500);
 
 constexpr std::string_view aggregate = "order";
 constexpr std::string_view order_prefix = "order-";
 
-/// True for `percent` of all numbers, the same ones every time.
+/// True for `percent` of all numbers; always the same ones.
 bool is_among(std::string_view order, double percent) {
   constexpr std::uint64_t steps = 100'000;
   return static_cast<double>(stable_hash(order) % steps) < percent * (steps / 100.0);
@@ -78,9 +78,9 @@ void OrderService::sell() {
   }
 }
 
-/// What a request handler of a real service does.
+/// Does what a request handler of a real service does.
 Status OrderService::place_order() {
-  // Guests have no account, so nothing of theirs needs to stay in order.
+  // Guests have no account, so their orders need no ordering key.
   const auto customer = random_.below(2) == 0
                             ? std::string()
                             : "customer-" + std::to_string(random_.below(options_.customers));

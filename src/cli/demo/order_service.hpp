@@ -14,15 +14,15 @@
 
 namespace sagabox::cli {
 
-/// The business of the demo: a shop that writes every order and its message in one transaction,
-/// and a mailer that is told of each order and fails now and then.
+/// The business of the demo: a shop that writes every order and its message in one transaction, and
+/// a mailer that receives each order and sometimes fails.
 struct OrderServiceOptions {
   std::uint32_t rate = 500;  ///< orders a second
-  /// Of the mailer's attempts; a tenth as many orders have a wrong address.
+  /// Percentage of the mailer's attempts; a tenth as many orders have a wrong address.
   double fail_percent = 5;
-  double rollback_percent = 3;  ///< of the shop's transactions
+  double rollback_percent = 3;  ///< percentage of the shop's transactions
   std::uint32_t customers = 200;
-  /// Written by this process: the shop closes here.
+  /// The shop closes after this process has written this many.
   std::uint64_t orders_max = 1'000'000;
 };
 
@@ -30,22 +30,22 @@ class OrderService {
  public:
   static constexpr std::string_view topic = "orders.order.placed.v1";
 
-  /// Book and outbox outlive the service.
+  /// Book and outbox must outlive the service.
   OrderService(OrderBook& book, Outbox& outbox, OrderServiceOptions options, const Clock& clock,
                Random& random);
   ~OrderService();
   OrderService(const OrderService&) = delete;
   OrderService& operator=(const OrderService&) = delete;
 
-  /// Registers the mailer; before the outbox starts.
+  /// Registers the mailer; call it before the outbox starts.
   Status listen();
   void open();
-  /// No more orders; returns when the last transaction has ended.
+  /// Stops new orders; returns when the last transaction has ended.
   void close();
-  /// The wrong addresses of all orders so far are put right.
+  /// Corrects the wrong addresses of all orders so far.
   void correct_addresses() { corrected_ = last_.load(); }
 
-  /// What went wrong for good, if anything did: then no more orders are written.
+  /// The permanent error, if there is one: no more orders are written then.
   [[nodiscard]] std::optional<Error> error() const;
   [[nodiscard]] bool sold_out() const { return sold_out_.load(); }
   [[nodiscard]] std::uint64_t rolled_back() const { return rolled_back_.load(); }
@@ -67,13 +67,13 @@ class OrderService {
 
   std::atomic<std::uint64_t> placed_{0};     // orders of this process, rolled back or not
   std::atomic<std::uint64_t> last_{0};       // number of the last order
-  std::atomic<std::uint64_t> corrected_{0};  // orders up to this number
+  std::atomic<std::uint64_t> corrected_{0};  // orders up to this number are corrected
   std::atomic<bool> sold_out_{false};
   std::atomic<std::uint64_t> rolled_back_{0};
   std::atomic<std::uint64_t> attempts_failed_{0};
   std::atomic<std::uint64_t> ghosts_{0};
 
-  mutable std::mutex mutex_;  // of the three below
+  mutable std::mutex mutex_;  // guards the three members below
   std::condition_variable changed_;
   bool closing_ = false;
   std::optional<Error> error_;

@@ -15,7 +15,7 @@ constexpr unsigned unauthorised = 401;
 constexpr unsigned not_ready = 503;
 constexpr unsigned server_faults = 500;
 
-/// Without parameters.
+/// The media type without parameters.
 std::string_view media_of(const HttpAnswer& answer) {
   const std::string_view type = answer.content_type;
   return type.substr(0, type.find_first_of("; "));
@@ -56,9 +56,10 @@ std::optional<Error> DaemonTalk::refusal(const HttpRequest& request, const HttpA
         acts ? Code::storage_in_doubt : Code::provider_unavailable,
         "what stands before the daemon at " + url() + " answered " + status + in_doubt(request)};
   }
-  return Error{Code::config_invalid,
-               url() + " is no sagabox daemon: it answered " + request.target + " with " + status +
-                   " and " + (media.empty() ? "no type" : quoted(media)) + "; check --server"};
+  return Error{Code::config_invalid, url() + " is not a sagabox daemon: it answered " +
+                                         request.target + " with " + status + " and " +
+                                         (media.empty() ? "no type" : quoted(media)) +
+                                         "; check --server"};
 }
 
 Error DaemonTalk::nonsense(const HttpRequest& request, const Error& error) const {
@@ -88,7 +89,7 @@ Result<std::vector<spi::Finding>> DaemonTalk::readiness() {
   const HttpRequest request{.target = "/health/ready"};
   auto answer = ask(request);
   if (!answer.ok()) return answer.error();
-  // Then it tells why, in the same form.
+  // A daemon that is not ready tells why, in the same format.
   const bool tells = media_of(*answer) == "application/json";
   if (answer->status == not_ready && tells) answer->status = 200;
   const auto daemon = record_of(request, *answer, wire::read_readiness);

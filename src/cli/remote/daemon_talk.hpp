@@ -12,14 +12,14 @@
 
 namespace sagabox::cli {
 
-/// Questions to a daemon and its answers, until they are records or an error that says what to do.
+/// Sends requests to a daemon, and turns its answers into records, or errors that say what to do.
 class DaemonTalk {
  public:
   explicit DaemonTalk(std::unique_ptr<HttpClient> client) : client_(std::move(client)) {}
 
   [[nodiscard]] const std::string& url() const { return client_->url(); }
 
-  /// A reader of src/wire: makes a record of the fields of an answer, and notes errors in them.
+  /// A reader of src/wire: makes a record from the fields of an answer, and notes errors in them.
   template <class Value>
   using Read = Value (*)(wire::Fields& fields);
 
@@ -27,7 +27,7 @@ class DaemonTalk {
   Result<Value> get(const requests::Target& target, Read<Value> read) {
     return record({.target = target.str()}, read);
   }
-  /// Nothing when it is not there (404).
+  /// Returns nullopt if it does not exist (404).
   template <class Value>
   Result<std::optional<Value>> find(const requests::Target& target, Read<Value> read) {
     const auto answer = ask({.target = target.str()});
@@ -37,7 +37,7 @@ class DaemonTalk {
     if (!value.ok()) return value.error();
     return std::optional<Value>(*std::move(value));
   }
-  /// A question that has a body.
+  /// Sends a request with a body.
   template <class Value>
   Result<Value> look(const requests::Target& target, std::string body, Read<Value> read) {
     return record({HttpRequest::Kind::look, target.str(), std::move(body)}, read);
@@ -46,9 +46,9 @@ class DaemonTalk {
   Result<Value> act(const requests::Target& target, std::string body, Read<Value> read) {
     return record({HttpRequest::Kind::act, target.str(), std::move(body)}, read);
   }
-  /// JSON lines, without their ends.
+  /// Reads JSON lines, without their newlines.
   Result<std::vector<std::string>> lines(const requests::Target& target);
-  /// What keeps the daemon from being ready.
+  /// Returns why the daemon is not ready.
   Result<std::vector<spi::Finding>> readiness();
 
  private:
@@ -63,7 +63,7 @@ class DaemonTalk {
   template <class Value>
   Result<Value> record_of(const HttpRequest& request, const HttpAnswer& answer, Read<Value> read) {
     if (auto refused = refusal(request, answer, "application/json")) return *std::move(refused);
-    // A newer daemon may tell more, and null where it has nothing to tell.
+    // A newer daemon may send more fields, and null for missing values.
     auto fields = wire::Fields::parse(answer.body, {}, wire::Nulls::left_out);
     if (!fields.ok()) return nonsense(request, fields.error());
     auto value = read(*fields);
@@ -72,9 +72,9 @@ class DaemonTalk {
     }
     return value;
   }
-  /// The error that the answer tells of; nothing where it is none of ours.
+  /// The error in the answer; nullopt if it is not in our format.
   [[nodiscard]] static std::optional<Error> problem_of(const HttpAnswer& answer);
-  /// Why the answer has nothing to read; nothing: it has, in this type.
+  /// Why the answer cannot be read as this type; nullopt if it can.
   [[nodiscard]] std::optional<Error> refusal(const HttpRequest& request, const HttpAnswer& answer,
                                              std::string_view type) const;
   [[nodiscard]] Error nonsense(const HttpRequest& request, const Error& error) const;

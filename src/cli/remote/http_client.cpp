@@ -17,7 +17,7 @@ namespace {
 
 using Kind = HttpRequest::Kind;
 
-/// A page of 1000 messages has a few of them.
+/// A page of 1000 messages needs a few MiB.
 constexpr std::size_t answer_bytes_max = 64UL * 1024 * 1024;
 constexpr Duration connect_max = std::chrono::seconds(10);
 
@@ -45,7 +45,7 @@ class CurlClient final : public HttpClient {
               }));
     add_header("Accept: application/json");
     add_header("Content-Type: application/json");
-    add_header("Expect:");  // the body goes along at once
+    add_header("Expect:");  // the body is sent at once
     if (has_key()) add_header("Authorization: Bearer " + options_.key);
     http::set(easy, CURLOPT_HTTPHEADER, headers_.get());
   }
@@ -67,8 +67,8 @@ class CurlClient final : public HttpClient {
     const long alone = request.kind == Kind::act ? 1L : 0L;
     http::set(easy, CURLOPT_FRESH_CONNECT, alone);
     http::set(easy, CURLOPT_FORBID_REUSE, alone);
-    // Daemons may ask for one. It is another for each act, so that acts that look the same are
-    // done each. What is asked of sagas has an id of its own.
+    // Daemons may require an idempotency key. Each act has another one, so that equal acts are each
+    // carried out. Requests about sagas have an id of their own.
     const bool keyed = request.kind == Kind::act && !request.target.starts_with("/v1/sagas");
     auto key = keyed ? "Idempotency-Key: " + drawn_key() : std::string();
     curl_slist with_key{.data = key.data(), .next = headers_.get()};

@@ -10,8 +10,8 @@
 namespace sagabox::cli {
 
 struct HttpRequest {
-  /// An act is sent once, over a connection of its own: what was sent over one that had died
-  /// meanwhile would be sent again behind our back.
+  /// An act is sent once, over a new connection: libcurl would send it again if a reused connection
+  /// turned out to be closed.
   enum class Kind : std::uint8_t { get, look, act };
   Kind kind = Kind::get;  ///< the others are POST
   std::string target{};   ///< "/v1/tables?limit=1"
@@ -24,23 +24,23 @@ struct HttpAnswer {
   std::string body{};
 };
 
-/// Asks one daemon. Calls block, each for a limited time; one at a time.
+/// Sends requests to one daemon. Calls block, each for a limited time; one at a time.
 class HttpClient {
  public:
   virtual ~HttpClient() = default;
   /// "http://127.0.0.1:8700"
   [[nodiscard]] virtual const std::string& url() const = 0;
   [[nodiscard]] virtual bool has_key() const = 0;
-  /// Any answer at all. PROVIDER.UNAVAILABLE: it was not reached. STORAGE.IN_DOUBT: an act was
-  /// sent, and its answer did not come.
+  /// Returns any answer. PROVIDER.UNAVAILABLE: the daemon was not reached. STORAGE.IN_DOUBT: an act
+  /// was sent, and there was no answer.
   virtual Result<HttpAnswer> ask(const HttpRequest& request) = 0;
 };
 
 struct HttpOptions {
   std::string url{};      ///< checked by `parse_server`
   std::string key{};      ///< empty: none is sent
-  std::string ca_file{};  ///< empty: whom the system trusts
-  Duration timeout{};     ///< of a whole request
+  std::string ca_file{};  ///< empty: the certificate authorities of the system
+  Duration timeout{};     ///< for a whole request
 };
 Result<std::unique_ptr<HttpClient>> open_http(HttpOptions options);
 

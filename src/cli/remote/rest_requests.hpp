@@ -8,10 +8,10 @@
 #include <string_view>
 #include <utility>
 
-/// What a daemon is asked, as docs/rest.md and its OpenAPI document have it. Pure.
+/// The requests to a daemon, as in docs/rest.md and its OpenAPI document. Pure.
 namespace sagabox::cli::requests {
 
-/// A path and its query, everything encoded.
+/// A path and its query, both encoded.
 class Target {
  public:
   /// "/v1/tables/orders" + `below`

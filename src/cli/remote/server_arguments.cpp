@@ -30,7 +30,7 @@ Result<std::string> parse_server(std::string_view text) {
     return Error{Code::config_invalid,
                  "server " + quoted(masked_url(text)) + ": " + std::string(right)};
   };
-  // Before the text is shown to anybody: it may have a password.
+  // Before the text is shown: it may contain a password.
   if (text.find('@') != std::string_view::npos) {
     return Error{Code::config_invalid,
                  "server: no user or password in the URL; a key is given with --key-file FILE or "
@@ -54,7 +54,7 @@ Result<std::string> parse_key(std::string_view text) {
   const auto key = trimmed(text);
   if (key.starts_with(key_begin) && is_printable(key)) return std::string(key);
   return Error{Code::config_invalid,
-               "that is no key: it is one word that begins with sbx_, as sagabox key create "
+               "that is not a key: it is one word that begins with sbx_, as sagabox key create "
                "printed it"};
 }
 

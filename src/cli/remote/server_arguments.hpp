@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-/// Which daemon to ask, and who asks.
+/// Which daemon to ask, and with which key.
 namespace sagabox::cli {
 
 struct ServerArguments {
@@ -23,18 +23,18 @@ Result<std::string> parse_server(std::string_view text);
 /// The key in a file's text, or in a variable: one word, `sbx_…`. The error never shows it.
 Result<std::string> parse_key(std::string_view text);
 
-/// Whether a key that goes to this URL can be read on its way.
+/// Whether a key sent to this URL is not encrypted on its way.
 bool is_readable_by_others(std::string_view url);
 
-/// What was said, each by the option or by its variable.
+/// A setting, given by its option or its variable.
 struct Said {
   std::string option{};
   std::string variable{};  ///< empty: not set
   [[nodiscard]] bool given() const { return !option.empty(); }
   [[nodiscard]] bool typed() const { return given() && option != variable; }
 };
-/// True: the daemon; false: the store. What was typed comes before what a variable says;
-/// CONFIG.INVALID when that does not decide.
+/// Returns true for the daemon, false for the store. Options take precedence over variables;
+/// CONFIG.INVALID if that does not decide.
 Result<bool> chooses_server(const Said& store, const Said& server);
 
 }  // namespace sagabox::cli

@@ -7,7 +7,7 @@
 
 namespace sagabox::cli {
 
-/// Over a daemon's REST API, which outlives it.
+/// Uses a daemon's REST API; the client must outlive it.
 class ServerHub final : public HubOperations {
  public:
   explicit ServerHub(DaemonTalk& daemon) : daemon_(daemon) {}

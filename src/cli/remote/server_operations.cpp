@@ -27,7 +27,7 @@ namespace {
 
 using requests::Target;
 
-/// Lines of the audit log that are asked for at once.
+/// Lines of the audit log that one request asks for.
 constexpr std::uint64_t audit_lines = 1000;
 
 class ServerOperations final : public Operations {
@@ -42,13 +42,13 @@ class ServerOperations final : public Operations {
     if (!stores.ok()) return stores.error();
     std::vector<TableName> tables;
     for (auto& store : *stores) std::ranges::move(store.tables, std::back_inserter(tables));
-    std::ranges::sort(tables, {}, &TableName::str);  // as a store lists them
+    std::ranges::sort(tables, {}, &TableName::str);  // in the order in which a store lists them
     return tables;
   }
   Result<bool> is_current() override {
     const auto stores = this->stores();
     if (!stores.ok()) return stores.error();
-    // Of a store that is down nothing is known to be missing.
+    // If a store is down, it is not known whether sagas are missing.
     return std::ranges::all_of(*stores, [](const wire::StoreState& store) {
       return store.current || !store.error.empty();
     });
@@ -127,7 +127,7 @@ class ServerOperations final : public Operations {
     if (!found.ok()) return found.error();
     return std::optional(*std::move(found));
   }
-  /// Of the daemon, and of the databases behind it.
+  /// Findings of the daemon, and of the databases behind it.
   Result<std::vector<spi::Finding>> findings() override {
     const auto stores = this->stores();
     if (!stores.ok()) return stores.error();
@@ -159,7 +159,7 @@ class ServerOperations final : public Operations {
     std::optional<std::string> tenant;
     if (!draft.tenant.empty()) tenant = draft.tenant;
     if (!tenant) draft.tenant = tenant_default;
-    // Made here, so that it has its id before it is sent, and nothing but one message is sent.
+    // Checked here, so that it has its id before it is sent, and only one valid message is sent.
     UlidSource ids(system_clock(), system_random());
     const auto message = Message::build_shared(std::move(draft), {}, ids, system_clock());
     if (!message.ok()) return message.error();
@@ -197,7 +197,7 @@ class ServerOperations final : public Operations {
     return daemon_.act(Target(table, paused ? "/pause" : "/resume"), requests::body(order),
                        wire::read_changed);
   }
-  /// So many a request; an error tells how many had gone before it.
+  /// At most this many in one request; an error tells how many were deleted before it.
   Result<Purged> purge(const TableName& table, const PurgeOrder& order,
                        const Admin::Progress& progress) override {
     Purged purged;
@@ -309,7 +309,7 @@ class ServerOperations final : public Operations {
     return purged->purged;
   }
 
-  /// Empty: it need not be said. Throws WrongUse when it must be.
+  /// Empty if it need not be named. Throws WrongUse if it must be.
   const std::string& named_store() {
     const auto stores = this->stores().value();
     std::string names;

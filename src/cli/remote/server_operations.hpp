@@ -8,9 +8,9 @@
 
 namespace sagabox::cli {
 
-/// Over a daemon's REST API. `store`: whose audit log is meant, where the daemon has several; its
-/// calls throw WrongUse when that is not said. Errors are those of the daemon, by their code;
-/// CONFIG.INVALID where what answers is no daemon of ours.
+/// Uses a daemon's REST API. `store` selects the audit log of a daemon that has several stores;
+/// calls on it throw WrongUse if it is not given. Errors are those of the daemon, by their code;
+/// CONFIG.INVALID if the server is not a sagabox daemon.
 std::unique_ptr<Operations> operate_over(std::unique_ptr<HttpClient> client, std::string store);
 
 }  // namespace sagabox::cli

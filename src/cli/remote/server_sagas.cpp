@@ -21,7 +21,7 @@ std::uint64_t millis(Duration duration) {
       std::chrono::duration_cast<std::chrono::milliseconds>(duration).count());
 }
 
-/// The store's name, then what `members` writes.
+/// Writes the store's name, then what `members` writes.
 template <class Members>
 std::string body_for(const std::string& store, Members members) {
   wire::JsonOut json;
@@ -100,7 +100,7 @@ Result<SagaReceipt> ServerSagas::act(const SagaOrder& order, Duration wait) {
 }
 
 Result<std::uint64_t> ServerSagas::purge(std::string_view definition, Duration older_than) {
-  // Whole seconds, rounded up: never what is younger.
+  // Whole seconds, rounded up, so that no younger saga is included.
   const auto age = std::chrono::ceil<std::chrono::seconds>(older_than);
   auto body = body_for(store_(), [&](wire::JsonOut& json) {
     json.field("definition", definition).field("older_than_seconds", age.count());

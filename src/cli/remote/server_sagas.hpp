@@ -8,8 +8,8 @@
 
 namespace sagabox::cli {
 
-/// Over a daemon's REST API, which outlives it. `store` gives the name of the store that is meant;
-/// empty: there is only one.
+/// Uses a daemon's REST API; the client must outlive it. `store` returns the name of the store;
+/// empty if there is only one.
 class ServerSagas final : public SagaOperations {
  public:
   ServerSagas(DaemonTalk& daemon, std::function<std::string()> store)

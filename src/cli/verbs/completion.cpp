@@ -6,10 +6,10 @@
 namespace sagabox::cli {
 namespace {
 
-/// Between single quotes of a shell.
+/// Escapes a text for single quotes of a shell.
 std::string single(std::string_view text) { return replaced(text, "'", "'\\''"); }
 
-/// `"dead" "dead list"`, each behind `before` and before `after`.
+/// `"dead" "dead list"`, each between `before` and `after`.
 std::string paths(const Command& command, std::string_view before, std::string_view after) {
   std::string list;
   for_each_command(command, [&](const std::string& path, const Command&) {
@@ -24,7 +24,7 @@ std::string with_spaces(const std::vector<std::string>& words) {
   return list;
 }
 
-/// A line each for the options whose values are known: `'dead list --kind') …message saga… ;;`.
+/// A line for each option with known values: `'dead list --kind') …message saga… ;;`.
 std::string values_cases(const Command& command, std::string_view before, std::string_view after) {
   std::string cases;
   for_each_command(command, [&](const std::string& path, const Command& at) {
@@ -37,7 +37,7 @@ std::string values_cases(const Command& command, std::string_view before, std::s
   return cases;
 }
 
-/// What may stand behind a verb besides options: verbs below it, or words it knows.
+/// The words that may follow a verb besides options: its sub-verbs, or known values.
 std::string words_behind(const Command& command) {
   std::string words;
   for (const auto& verb : command.verbs) words += verb.name + " ";
@@ -131,7 +131,7 @@ if [[ "$funcstack[1]" = _sagabox ]]; then _sagabox "$@"; else compdef _sagabox s
                      known, values_cases(command, "compadd -- ", "; return"), cases);
 }
 
-/// What fish is told of an option's value.
+/// fish's description of an option's value.
 std::string fish_value(const CommandOption& option) {
   if (option.names_table) return " -x -a '(sagabox table-names 2>/dev/null)'";
   if (!option.values.empty()) return fmt::format(" -x -a '{}'", with_spaces(option.values));

@@ -31,7 +31,7 @@ int run_dead_deliveries(const ListArguments& arguments) {
   list.query.filter = dead_filter(arguments.messages);
   list.query.rows_max = arguments.rows_max;
   list.query.cursor = arguments.cursor;
-  // As of messages: since they ended.
+  // The age counts from their end, as for messages.
   const auto now = system_clock().wall_now();
   if (arguments.messages.since) list.query.ended_from = arguments.messages.since->by(now);
   if (arguments.messages.until) list.query.ended_to = arguments.messages.until->by(now);

@@ -105,7 +105,7 @@ void print_sagas(Session& session, const DeadAct& act, bool dry_run,
   }
 }
 
-/// One after the other: each has an owner of its own, who may refuse.
+/// Acts on one saga after the other: each has its own owner, which may refuse.
 int act_on(Session& session, const MoveArguments& arguments, const DeadAct& act,
            std::span<const SagaView> sagas) {
   std::vector<SagaActed> results;
@@ -151,8 +151,8 @@ void add_dead_of(std::vector<Line>& lines, std::uint64_t count, std::string_view
                  Style::faint));
 }
 
-/// What a list of dead messages does not show. Nothing is said of what is not there, or cannot be
-/// asked.
+/// The dead sagas and deliveries, which a list of messages does not show. Omits kinds that do not
+/// exist or cannot be read.
 std::vector<Line> dead_of_other_kinds(Session& session) {
   std::vector<Line> lines;
   try {
@@ -207,7 +207,7 @@ int run_dead_list(const ListArguments& arguments) {
   Session session(arguments);
   const bool all = !session.json() && !arguments.messages.narrowed();
   const auto others = all ? dead_of_other_kinds(session) : std::vector<Line>();
-  // Where there is only a hub, or only sagas, there is no outbox to ask.
+  // With only a hub, or only sagas, there is no outbox to ask.
   if (others.empty() || !arguments.messages.table.empty() ||
       !session.operations().tables().value().empty()) {
     list_messages(session, arguments);

@@ -21,7 +21,8 @@ constexpr std::size_t deliveries_shown_max = 10;
 constexpr std::size_t deliveries_selected_max = 100'000;
 constexpr std::uint32_t requeue_rows = 500;
 
-/// Of dead deliveries, the oldest first: requeued in this order they keep that of their keys.
+/// Matching dead deliveries, the oldest first: requeued in this order they keep the order of their
+/// keys.
 std::vector<DeliveryRecord> fitting_deliveries(Session& session, DeliveryQuery query) {
   query.rows_max = HubAdmin::rows_max;
   std::vector<DeliveryRecord> deliveries;
@@ -75,7 +76,7 @@ Line requeue_bar(std::uint64_t done, std::uint64_t whole) {
                      grouped(whole));
 }
 
-/// In batches, so many a second; Ctrl-C stops between two of them.
+/// Requeues them in batches, at the given rate; Ctrl-C stops between two batches.
 std::vector<spi::Requeued> requeue_all(Session& session, const DeliveryRequeueArguments& arguments,
                                        std::span<const DeliveryRecord> deliveries) {
   StopSignals signals;
@@ -156,7 +157,7 @@ std::optional<DeliveryExplanation> explanation_of_delivery(Session& session, con
   try {
     return session.operations().hub().explain(DeliveryId::parse(id.view()).value()).value();
   } catch (const Failure& failure) {
-    // No hub there: it may still be a message.
+    // There is no hub, but it may be the id of a message.
     if (failure.error().code == Code::tx_invalid_state) return std::nullopt;
     throw;
   }
@@ -169,7 +170,7 @@ std::optional<DeliveryExplanation> explanation_of_subscription(Session& session,
   try {
     return session.operations().hub().explain(*id).value();
   } catch (const Failure&) {
-    // No hub there, or it cannot be asked: what is wrong is said when a message is looked for.
+    // There is no hub, or it cannot be asked: the search for a message will report the error.
     return std::nullopt;
   }
 }
@@ -183,7 +184,7 @@ bool explained_event(Session& session, const MessageArguments& arguments) {
     if (!hub.event(*id, Admin::PayloadToo::no).value()) return false;
     page = hub.deliveries({.filter = {.event = *id}}).value();
   } catch (const Failure&) {
-    return false;  // as above
+    return false;  // no hub, or it cannot be asked
   }
   if (session.json()) {
     session.out().print(hub_json(page));

@@ -51,7 +51,7 @@ void add_hub_times(CLI::App& verb, Arguments& arguments, const std::string& sinc
   add_option(verb, "--until", "WHEN", arguments.until, parse_when, "and before then");
 }
 
-/// The key that seals secrets; a daemon has its own.
+/// The key that encrypts secrets; a daemon has its own.
 void add_secret_key(CLI::App& verb, StoreArguments& arguments) {
   verb.add_option("--secret-key-file", arguments.hub_key_file,
                   "with --store: has hub.secret_key, as the daemon's; else the key is in "
@@ -210,7 +210,7 @@ void add_subscription_looks(CLI::App& subscription, Chosen& run) {
              "how far back attempts are counted, 24h unless told");
 }
 
-/// A verb that does something to one subscription; its options are added by the caller.
+/// A verb that acts on one subscription; the caller adds its options.
 std::pair<CLI::App*, std::shared_ptr<SubscriptionArguments>> add_subscription_act(
     CLI::App& subscription, Chosen& run, const std::string& name, const std::string& description,
     int (*act)(const SubscriptionArguments&)) {

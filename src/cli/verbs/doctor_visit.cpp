@@ -20,7 +20,7 @@ constexpr Duration transport_patience = std::chrono::seconds(5);
 
 BootTime deadline() { return system_clock().boot_now() + transport_patience; }
 
-/// What no broker of this kind can be asked.
+/// The finding for what brokers of this kind cannot report.
 std::optional<spi::Finding> not_asked(std::string_view transport) {
   if (transport == "mqtt") {
     return spi::Finding{Severity::info,
@@ -61,7 +61,7 @@ void DoctorVisit::store(Operations& operations) {
   std::optional<TableName> seen;
   for (const auto& table : operations.tables().value()) {
     const auto where = "table " + table.str();
-    // Behind a daemon, one table's store may be down and another's not.
+    // Behind a daemon, the store of one table may be down while others work.
     try {
       auto facts = facts_of(operations, table);
       facts.strays = operations.strays(table).value();
@@ -140,7 +140,7 @@ void DoctorVisit::tables_of(Operations& operations, const assembly::StoreSetting
 void DoctorVisit::routes_of(const assembly::Configuration& configuration) {
   const auto silent = [](const sagabox::Delivery&) { return done(); };
   const auto transports = assembly::open_transports(configuration, {.show = silent}).value();
-  // Transports look at the addresses that somebody has.
+  // Transports check the addresses that are still referenced.
   std::vector<std::shared_ptr<const spi::Address>> addresses;
   for (const auto& route : configuration.routes) {
     for (const auto& target : route.options.to) {

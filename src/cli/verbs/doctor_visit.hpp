@@ -12,20 +12,20 @@
 
 namespace sagabox::cli {
 
-/// Goes from place to place and collects what is wrong there.
+/// Checks one part after the other and collects the findings.
 class DoctorVisit {
  public:
   void store(Operations& operations);
-  /// A broker; each place is asked for a few seconds at most.
+  /// Checks a broker, for a few seconds at most.
   void transport(const std::string& where, spi::Transport& way);
-  /// The stores, and what the routes name. What cannot be asked is a finding like others.
+  /// Checks the stores, and what the routes name. A part that cannot be checked is a finding, too.
   void configuration(const assembly::Configuration& configuration);
 
   void add(const std::string& where, const std::vector<spi::Finding>& found);
   [[nodiscard]] const std::vector<PlacedFinding>& findings() const noexcept { return findings_; }
-  /// Of what was found so far.
+  /// Masks secrets in the findings so far.
   void mask(const assembly::SecretTexts& secrets);
-  /// Nothing needs to be done.
+  /// True if there is nothing to fix.
   [[nodiscard]] bool fine() const;
 
  private:

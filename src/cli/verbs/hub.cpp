@@ -41,7 +41,7 @@ struct KeyArguments {
   std::string id = "k1";
 };
 
-/// Throws Failure. A file that is there stays: what it seals could not be opened any more.
+/// Throws Failure. An existing file is not replaced: data encrypted with its key would be lost.
 void write_new_file(const std::string& name, const std::string& text) {
   constexpr mode_t mode = 0600;
   const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);

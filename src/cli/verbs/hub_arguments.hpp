@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-/// What the verbs of the delivery hub are told, and what they do; see verbs.hpp.
+/// The arguments and functions of the hub verbs; see verbs.hpp.
 namespace sagabox::cli {
 
 struct EventPublishArguments : OperatorArguments {
   EventOrder order{};
   std::string payload{};               ///< JSON; "-": standard input
-  std::string payload_file{};          ///< its bytes as they are
+  std::string payload_file{};          ///< sent byte by byte
   std::vector<std::string> headers{};  ///< NAME:VALUE
 };
 int run_event_publish(const EventPublishArguments& arguments);
@@ -32,7 +32,7 @@ struct EventShowArguments : OperatorArguments {
 };
 int run_event_show(const EventShowArguments& arguments);
 
-/// What a subscription says, for `add` and `change`.
+/// The settings of a subscription, for `add` and `change`.
 struct SubscriptionSettingsArguments {
   std::string settings{};              ///< JSON; "-": standard input
   std::string filter{};                ///< JSON
@@ -61,7 +61,7 @@ struct SubscriptionListArguments : OperatorArguments {
 };
 int run_subscription_list(const SubscriptionListArguments& arguments);
 
-/// One subscription, and what is done to it.
+/// One subscription, and the action on it.
 struct SubscriptionArguments : OperatorArguments {
   ActArguments act{};
   SubscriptionId id{};
@@ -97,8 +97,8 @@ int run_delivery_explain(const DeliveryShowArguments& arguments);
 struct DeliveryRequeueArguments : OperatorArguments {
   ActArguments act{};
   std::vector<DeliveryId> ids{};
-  spi::DeliveryFilter filter{};  ///< of dead ones
-  std::optional<When> since{};   ///< they died
+  spi::DeliveryFilter filter{};  ///< for dead ones
+  std::optional<When> since{};   ///< when they died
   std::optional<When> until{};
   bool all = false;
   std::uint32_t rate_max = 0;
@@ -106,14 +106,14 @@ struct DeliveryRequeueArguments : OperatorArguments {
 };
 int run_delivery_requeue(const DeliveryRequeueArguments& arguments);
 
-/// Whether the text can be the id of a delivery, which no one chooses.
+/// Whether the text has the format of the id of a delivery, which is always generated.
 bool looks_like_delivery(std::string_view id) noexcept;
-/// Explains the delivery of this id; null: there is none, or no hub.
+/// Explains the delivery with this id; nullopt if there is none, or no hub.
 std::optional<DeliveryExplanation> explanation_of_delivery(Session& session, const MessageId& id);
-/// The same of a subscription.
+/// The same for a subscription.
 std::optional<DeliveryExplanation> explanation_of_subscription(Session& session,
                                                                const MessageArguments& arguments);
-/// Lists the deliveries of the event of this id. False: there is none, or no hub.
+/// Lists the deliveries of the event with this id. Returns false if there is none, or no hub.
 bool explained_event(Session& session, const MessageArguments& arguments);
 
 /// These run `dead … --kind delivery`.

@@ -107,7 +107,7 @@ int revoke(const KeyOptions& options) {
   return 0;
 }
 
-/// What all three have.
+/// Options that all three verbs have.
 CLI::App* add_act(CLI::App& verb, const std::string& name, const std::string& description,
                   const std::shared_ptr<KeyOptions>& options, std::function<int()>& run,
                   int (*act)(const KeyOptions&)) {

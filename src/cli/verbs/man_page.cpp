@@ -9,7 +9,7 @@
 namespace sagabox::cli {
 namespace {
 
-/// Fit for roff, on lines of its own.
+/// Escapes a text for roff, on lines of its own.
 std::string roff(std::string_view text) {
   auto clean = replaced(replaced(text, "\\", "\\e"), "-", "\\-");
   for (const std::string_view start : {".", "'"}) {
@@ -19,7 +19,7 @@ std::string roff(std::string_view text) {
   return clean;
 }
 
-/// What nearly every verb takes is told once.
+/// Options of nearly every verb are described once.
 bool is_common(const CommandOption& option) {
   return !option.variable.empty() || option.names.back() == "--json" ||
          option.names.back() == "--help";

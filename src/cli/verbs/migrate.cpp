@@ -18,7 +18,7 @@
 namespace sagabox::cli {
 namespace {
 
-/// Whether opening may make the store.
+/// Whether opening may create the store.
 enum class Making : std::uint8_t { no, yes };
 
 template <class T>
@@ -42,7 +42,7 @@ std::unique_ptr<spi::SchemaStore> schema_of(const MigrateArguments& arguments, M
   return value_or_throw(open_schema(url, {.shards = arguments.shards, .schema = arguments.schema}));
 }
 
-/// Throws WrongUse for a name that no outbox can have.
+/// Throws WrongUse for an invalid name.
 std::optional<TableName> outbox_named(const std::string& name) {
   if (name.empty()) return std::nullopt;
   auto parsed = TableName::parse(name);
@@ -80,7 +80,7 @@ std::string name_of(const spi::SchemaStep& step) {
                      step.outbox.empty() ? "" : ", outbox " + step.outbox);
 }
 
-/// The engines that a call is about.
+/// The engines that a call applies to.
 std::vector<std::string> engines_of(const MigrateArguments& arguments, bool all) {
   if (!arguments.engine.empty()) return {arguments.engine};
   if (all) return {spi::schema_engines.begin(), spi::schema_engines.end()};
@@ -100,7 +100,7 @@ void print_steps(const MigrateArguments& arguments, const std::vector<spi::Schem
   for (const auto& line : steps_view(steps)) out.print(line);
 }
 
-/// Lines of a dry run.
+/// Prints the lines of a dry run.
 void print_plan(const MigrateArguments& arguments, const std::vector<spi::SchemaStep>& steps,
                 const std::vector<std::string>& plan) {
   if (arguments.json) return print_steps(arguments, steps);
@@ -133,7 +133,7 @@ int run_migrate_up(const MigrateArguments& arguments) {
       }
     }
     for (const auto& engine : engines) {
-      // Engines that were not made are shown only while none was.
+      // Engines without applied steps are shown only if no engine has any.
       if (std::ranges::find(steps, engine, &spi::SchemaStep::engine) == steps.end()) {
         plan.push_back("the tables of " + engine + " would be made");
       }
@@ -180,7 +180,7 @@ int run_migrate_down(const MigrateArguments& arguments) {
           arguments.act.yes)) {
     return nothing_done();
   }
-  // The outbox first: where that is refused, nothing is removed.
+  // The outbox first: if that is refused, nothing is removed.
   for (const auto& engine : engines) {
     const auto done = schema->down({.engine = engine, .to = to, .force = arguments.force});
     if (!done.ok() && done.error().code == Code::tx_invalid_state && !arguments.force) {

@@ -30,7 +30,7 @@ void add_kind(CLI::App& verb, Arguments& arguments) {
       ->type_name("NAME");
 }
 
-/// An empty shell variable is no name: it would choose other messages than those that were meant.
+/// An empty shell variable is not a name: it would select other messages than intended.
 Result<std::string> not_empty(std::string_view text) {
   if (text.empty()) {
     return Error{Code::config_invalid, "it is empty: say which, or leave the option out"};

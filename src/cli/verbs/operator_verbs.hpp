@@ -10,10 +10,10 @@
 #include <type_traits>
 #include <utility>
 
-/// The verbs of an operator on the command line: what they take, not what they do.
+/// The operator's verbs on the command line: their arguments, not their work.
 namespace sagabox::cli {
 
-/// What the chosen verb does.
+/// Runs the chosen verb.
 using Chosen = std::function<int()>;
 
 void add_looking_verbs(CLI::App& app, Chosen& run);
@@ -28,7 +28,7 @@ void add_server_options(CLI::App& verb, ServerArguments& arguments);
 void add_table_option(CLI::App& verb, std::string& table);
 void add_yes_options(CLI::App& verb, ActArguments& arguments);
 
-/// A verb that calls `act` with what was typed, which the caller's options fill in.
+/// A verb that calls `act` with the parsed arguments, which the caller's options fill in.
 template <class Arguments>
 std::pair<CLI::App*, std::shared_ptr<Arguments>> add_verb(CLI::App& app, const std::string& name,
                                                           const std::string& description,
@@ -41,7 +41,7 @@ std::pair<CLI::App*, std::shared_ptr<Arguments>> add_verb(CLI::App& app, const s
     add_server_options(*verb, arguments->server);
   }
   verb->callback([verb, arguments, act, &run] {
-    // A verb of its own, below this one, was chosen.
+    // A sub-verb of this one was chosen.
     if (!verb->get_subcommands().empty()) return;
     run = [arguments, act] { return act(*arguments); };
   });

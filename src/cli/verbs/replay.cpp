@@ -27,7 +27,7 @@ struct Act {
   std::string_view name;     ///< in JSON
   std::string_view ask;      ///< "Replay 3 messages of orders?"
   std::string_view becomes;  ///< "go back to pending (…)"
-  std::string_view takes;    ///< the states of messages that are named
+  std::string_view takes;    ///< the allowed states of named messages
 };
 
 constexpr Act replay_act{spi::Move::replay, "replay", "Replay",
@@ -37,7 +37,7 @@ constexpr Act quarantine_act{spi::Move::quarantine, "quarantine", "Quarantine",
 constexpr Act release_act{spi::Move::release, "release", "Release",
                           "go back to pending (own sequence, attempts 0)", "quarantined"};
 
-/// What was delivered is delivered again by `sagabox replay` only, which says so.
+/// Only `sagabox replay`, whose text says so, delivers delivered messages again.
 bool takes(const Act& act, MessageState state) {
   return state != MessageState::done && spi::allows(act.move, state);
 }
@@ -69,7 +69,7 @@ void print_notes(Session& session, std::span<const std::string> notes) {
   }
 }
 
-/// Those that are named are not previewed: what a preview would note of them.
+/// The notes for named messages, which have no preview.
 std::vector<std::string> notes_of(Session& session, const TableName& table,
                                   const MoveArguments& arguments,
                                   std::span<const MessageRecord> records) {
@@ -119,7 +119,7 @@ std::vector<MessageRecord> named(Session& session, const TableName& table, const
   return records;
 }
 
-/// Page by page, before any of them is moved. Says when there are more than it takes.
+/// Reads them page by page, before any is moved. Reports if there are more than its maximum.
 std::vector<MessageRecord> fitting(Session& session, const TableName& table,
                                    const MoveArguments& arguments) {
   const auto now = session.operations().now(table).value();
@@ -148,7 +148,7 @@ void print_moved(Session& session, const TableName& table, const Act& act,
   }
 }
 
-/// " (1 dead, 2 quarantined)" where some are not in the state that the verb is about.
+/// " (1 dead, 2 quarantined)" if some are not in the verb's usual state.
 std::string states_text(std::span<const MessageRecord> records, MessageState usual) {
   std::string text;
   bool plain = true;
@@ -162,15 +162,16 @@ std::string states_text(std::span<const MessageRecord> records, MessageState usu
   return plain ? "" : " (" + text + ")";
 }
 
-/// The rows that one act names: all of one tenant, each id once. An id alone could mean another row
-/// than the one that was selected.
+/// The rows of one act: all of one tenant, each id once. Sequences are included, because an id
+/// alone could mean another row than the selected one.
 struct Part {
   Admin::Whose tenant{};
   std::vector<MessageId> ids{};
   std::vector<Sequence> sequences{};
 };
 
-/// So many at a time. What has its tenant and id twice is named twice, one part after the other.
+/// Splits them into parts of at most `ids_max`. A tenant and id that occur twice are in separate
+/// parts.
 std::vector<Part> parts_of(const std::vector<MessageRecord>& records) {
   std::vector<Part> parts;
   std::map<Admin::Whose, std::size_t> open;  // the part that a tenant's next id goes to
@@ -189,7 +190,7 @@ std::vector<Part> parts_of(const std::vector<MessageRecord>& records) {
   return parts;
 }
 
-/// By their ids, at once.
+/// Moves the messages that were named by their ids, in one call.
 int move_named(Session& session, const TableName& table, const MoveArguments& arguments,
                const Act& act, const std::vector<MessageRecord>& records) {
   const auto first = std::span(records).first(std::min(records.size(), shown_max));
@@ -225,7 +226,7 @@ int move_named(Session& session, const TableName& table, const MoveArguments& ar
   return all ? exit_fine : exit_failed;
 }
 
-/// The table that is named, or that has the first of the messages.
+/// The named table, or the one with the first of the messages.
 TableName table_for(Session& session, const MoveArguments& arguments) {
   if (arguments.ids.empty()) return session.table(arguments.messages.table);
   const auto found =
@@ -269,13 +270,13 @@ std::string how_to_look(const ReplayJob& job) {
       job.id.value, job.table);
 }
 
-/// Where that can be told: a key that is bound to a tenant may not ask.
+/// Returns false if unknown: a key that is bound to a tenant may not ask.
 bool nobody_replays(Session& session, const TableName& table) {
   const auto owners = session.operations().owners(table);
   return owners.ok() && !owners->replayer;
 }
 
-/// Until it ends. Ctrl-C leaves it running.
+/// Shows the job until it ends. Ctrl-C leaves it running.
 int follow(Session& session, StopSignals& signals, const TableName& table, ReplayJob job,
            bool detach) {
   const bool shows = !session.json();
@@ -325,10 +326,10 @@ void refuse_deliveries(const MoveArguments& arguments) {
 
 }  // namespace
 
-// An empty shell variable must not choose everything.
+// An empty shell variable must not select everything.
 void check_choice(const MoveArguments& arguments) {
   const bool filtered = arguments.messages.narrowed();
-  // Of messages that are named, the tenant says whose are meant.
+  // With ids, the tenant says whose messages are meant.
   auto others = arguments.messages;
   others.tenant.reset();
   if (!arguments.ids.empty() && (others.narrowed() || arguments.all)) {

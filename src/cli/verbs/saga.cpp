@@ -41,7 +41,7 @@ std::string input_text(const std::string& name) {
 
 std::string json_typed(const std::string& text) { return text == "-" ? text_of(std::cin) : text; }
 
-/// What is wrong with what was typed is wrong use.
+/// An error in a typed value is reported as wrong use.
 template <class Value>
 Value answer_of(Result<Value> result) {
   if (!result.ok() && result.error().code == Code::schema_validation_failed) {
@@ -77,7 +77,7 @@ void show_now(Session& session, const SagaView& saga) {
   }
 }
 
-/// Where nothing can be drawn over: the whole of it as JSON, or a line for each change.
+/// If lines cannot be redrawn: prints the whole saga as JSON, or a line for each change.
 void print_change(Session& session, const SagaView* before, const SagaView& saga) {
   if (before != nullptr && before->version == saga.version) return;
   if (session.json()) {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-/// What the verbs of sagas are told, and what they do; see verbs.hpp.
+/// The arguments and functions of the saga verbs; see verbs.hpp.
 namespace sagabox::cli {
 
 struct SagaDefineArguments : OperatorArguments {
@@ -58,7 +58,7 @@ int run_saga_history(const SagaHistoryArguments& arguments);
 
 struct SagaActArguments : OperatorArguments {
   ActArguments act{};
-  bool destroys = false;  ///< so that it must be confirmed
+  bool destroys = false;  ///< must be confirmed
   SagaOrder order{};
   std::string payload{};  ///< of a signal: JSON; "-": standard input
   Duration wait = SagaAdmin::answer_wait;

@@ -168,7 +168,7 @@ void add_saga_looks(CLI::App& saga, Chosen& run) {
   add_saga_id(*explain, arguments->id);
 }
 
-/// A command whose options are added by the caller.
+/// A command whose options the caller adds.
 std::pair<CLI::App*, std::shared_ptr<SagaActArguments>> add_saga_act(
     CLI::App& saga, Chosen& run, const std::string& name, SagaCommandKind kind,
     const std::string& description) {

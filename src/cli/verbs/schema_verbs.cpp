@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* setting_up = "Set up";
 
-/// "17:0123…": where a log ended when it was last looked at.
+/// "17:0123…": the head of a log at an earlier check.
 Result<AuditHead> parse_anchor(std::string_view text) {
   const Error wrong{Code::config_invalid, "anchor \"" + std::string(text) +
                                               "\": write NUMBER:HASH, as audit verify printed it"};
@@ -62,7 +62,7 @@ void add_migrate(CLI::App& app, Chosen& run) {
     auto* to = add_option(
         *down, "--to", "STEP", arguments->to,
         [](std::string_view text) -> Result<int> {
-          // Everything is removed only for --all: a script may hand over a 0 that it did not mean.
+          // Only --all removes everything: a script may pass a 0 by mistake.
           const auto step = parse_count("step", text, 1, 1'000'000);
           if (!step.ok()) return step.error();
           return static_cast<int>(*step);

@@ -25,12 +25,12 @@
 namespace sagabox::cli {
 namespace {
 
-/// How often the file is looked at, and the demo writes.
+/// The interval of checks of the file, and of the demo's messages.
 constexpr Duration tick = std::chrono::seconds(1);
-/// The first line tells of shards; it does not wait longer for them.
+/// The first line reports the shards; it waits at most this long for them.
 constexpr Duration shards_wait_max = std::chrono::seconds(2);
 constexpr Duration shards_look = std::chrono::milliseconds(5);
-/// Named in one line of the log.
+/// How many one line of the log names.
 constexpr std::size_t paths_max = 10;
 
 struct ServeOptions {
@@ -39,11 +39,11 @@ struct ServeOptions {
   bool fail_fast = false;
 };
 
-/// Files that are no connections of clients: databases, brokers, what is served.
+/// Files other than connections of clients: databases, brokers, the served files.
 constexpr rlim_t files_for_others = 256;
 
-/// A listener that may use up all files of the process takes them from its databases. What the
-/// system allows is used before the bound is lowered.
+/// A listener that could use up all files of the process would take them from its databases. The
+/// limit of the system is raised before `wanted` is lowered.
 std::uint32_t connections_that_fit(std::uint32_t wanted, Logger& log) {
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return wanted;
@@ -73,7 +73,7 @@ std::string joined(const std::vector<std::string>& paths) {
   return list;
 }
 
-/// "[::1]" as it is dialled.
+/// "[::1]" in the form for dialling.
 std::string unbracketed(std::string address) {
   if (address.starts_with('[') && address.ends_with(']')) {
     return address.substr(1, address.size() - 2);
@@ -85,12 +85,12 @@ std::string counted(std::uint64_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-/// When a file was last changed, as far as one can see from outside.
+/// Detects changes of a file by its metadata.
 class FileWatch {
  public:
   explicit FileWatch(std::string path) : path_(std::move(path)), seen_(look()) {}
 
-  /// Since the last time it was asked.
+  /// Whether it changed since the last call.
   bool changed() {
     const auto now = look();
     return std::exchange(seen_, now) != now;
@@ -126,7 +126,7 @@ class Serving {
         {.show = [this](const Delivery& delivery) { return show_(delivery); }});
     if (!made.ok()) return fail(configured, made.error());
     daemon_ = std::move(*made);
-    // The address may be taken: found out before a file is made, and before anything is delivered.
+    // The address may be in use: find out before a file is made, and before anything is delivered.
     if (auto listening = listen(); !listening.ok()) return fail(configured, listening.error());
     if (auto opened = open(configured); !opened.ok()) return fail(configured, opened.error());
     if (stopping_) return server_->stop() ? exit_fine : exit_failed;
@@ -140,8 +140,8 @@ class Serving {
     }
     tell_systemd("STOPPING=1");
     say("stopping: what is under way comes to its end");
-    signals_.let_through();  // a second one ends the process at once
-    // Nothing new comes in while the rest is brought to its end.
+    signals_.let_through();  // a second signal ends the process at once
+    // No new requests while the open ones are finished.
     const bool all_answered = server_->stop();
     const int code = stop();
     if (!server_->has_ended()) leave_behind();
@@ -156,7 +156,7 @@ class Serving {
     return configured;
   }
 
-  /// 2 for what stays wrong until somebody changes it; systemd does not start it again then.
+  /// Returns 2 for errors that only the operator can fix; systemd does not restart it then.
   int fail(const assembly::Configured& configured, const Error& error) {
     say_wrong(configured, assembly::located(configured, error.message));
     return error.code == Code::config_invalid ? exit_wrong_use : exit_failed;
@@ -168,7 +168,7 @@ class Serving {
     return exit_wrong_use;
   }
 
-  /// In the form that the log has.
+  /// Reports problems in the format of the log.
   static void say_wrong(const assembly::Configured& configured, const std::string& problem) {
     const auto& options = configured.configuration.log;
     if (!options.json) return fmt::print(stderr, "sagabox: {}\n", problem);
@@ -176,7 +176,7 @@ class Serving {
                              {{"problem", std::string_view(problem)}});
   }
 
-  /// To whoever started it: a line on standard output, or of the log where programs read it.
+  /// Reports to the user: a line on standard output, or in the log if its format is for programs.
   void say(const std::string& text) {
     if (!daemon_->configuration().log.json) return show_.say("sagabox " + text);
     daemon_->log().write(LogLevel::info, text, {});
@@ -202,7 +202,7 @@ class Serving {
     return {};
   }
 
-  /// For as long as it takes: nobody is to think that we hang.
+  /// Runs `act` however long it takes, and notifies the watchdog of systemd meanwhile.
   template <class Act>
   static auto patiently(Act act) {
     auto acting = std::async(std::launch::async, act);
@@ -210,7 +210,7 @@ class Serving {
     return acting.get();
   }
 
-  /// Waits for stores that cannot be reached, unless told otherwise.
+  /// Waits for stores that cannot be reached, unless `fail_fast` is set.
   Status open(const assembly::Configured& configured) {
     for (bool waits = false;; waits = true) {
       auto opened = patiently([&] { return daemon_->open(); });
@@ -223,11 +223,11 @@ class Serving {
         const auto error = assembly::located(configured, opened.error().message);
         log.log(LogLevel::warning, "a store cannot be reached; it is tried again every second",
                 {{"code", code_name(opened.error().code)}, {"error", std::string_view(error)}});
-        // It is as ready as it can be: systemd would end it for being late.
+        // Reports ready now: systemd would end the start as too slow.
         tell_systemd("READY=1\nSTATUS=waits for its stores");
       }
       tell_systemd("WATCHDOG=1");
-      // What the file says meanwhile is read when there is something to change.
+      // Changes of the file are read once the stores are open.
       if (signals_.wait(tick) == StopSignals::Woken::stop) stopping_ = true;
       if (stopping_) return {};
     }
@@ -264,7 +264,7 @@ class Serving {
     options.exposition = &daemon_->metrics();
     options.metrics = &daemon_->metrics();
     options.metrics_path = configuration.metrics.path;
-    // Nobody waits longer for an answer, and no request should be taken for lost before.
+    // No caller waits longer than this for an answer, so no request is taken for lost earlier.
     options.idempotency = HttpIdempotencyOptions{
         .service = "rest",
         .required = rest.idempotency_key_required,
@@ -314,7 +314,7 @@ class Serving {
     return options;
   }
 
-  /// Where that fails, requests with a key are refused with what is missing; the others go on.
+  /// If that fails, requests with a key are refused with the reason; others are served.
   void make_place_for_keys(Store& store) {
     auto* const keys = store.idempotency();
     if (keys == nullptr) return;
@@ -337,7 +337,7 @@ class Serving {
     const auto url = server_->url();
     const auto shards = shards_owned();
     if (daemon_->configuration().log.json) {
-      // Also where the level would leave it out: programs wait for it.
+      // Logged whatever the level, because programs wait for this line.
       const std::array<LogField, 5> fields{{{"version", std::string_view(SAGABOX_VERSION)},
                                             {"stores", std::string_view(stores)},
                                             {"url", std::string_view(url)},
@@ -369,7 +369,7 @@ class Serving {
            (subscriptions ? " with " + counted(*subscriptions, "subscription") : std::string());
   }
 
-  /// Waits a little for the first ones of each table.
+  /// Waits briefly for the first shards of each table.
   std::uint64_t shards_owned() {
     const auto limit = clock_.boot_now() + shards_wait_max;
     for (;;) {
@@ -385,7 +385,7 @@ class Serving {
     }
   }
 
-  /// False: asked to stop.
+  /// Returns false if asked to stop.
   bool wait() {
     if (stopping_) return false;
     const auto woken = signals_.wait(tick);
@@ -439,7 +439,7 @@ class Serving {
     tell_systemd("READY=1");
   }
 
-  /// One message a tick, and now and then one to be found among the dead.
+  /// Writes one message a tick, and sometimes one that will be dead.
   void write_demo() {
     const auto table = daemon_->tables().front();
     const auto number = ++demo_messages_;
@@ -460,14 +460,14 @@ class Serving {
     return exit_failed;
   }
 
-  /// A store that does not answer has threads of ours, and no end in sight.
+  /// A store that does not answer blocks threads of ours indefinitely.
   [[noreturn]] void leave_behind() {
     daemon_->log().log(LogLevel::error, "ends though a store has not answered all requests");
     std::fflush(nullptr);
     std::_Exit(exit_failed);
   }
 
-  StopSignals signals_{StopSignals::Hangup::wakes};  // first: before any thread
+  StopSignals signals_{StopSignals::Hangup::wakes};  // first member: before any thread starts
   const ServeOptions options_;
   const assembly::Source source_;
   const Clock& clock_ = system_clock();
@@ -475,7 +475,7 @@ class Serving {
   Terminal terminal_{stdout};
   Show show_{terminal_, clock_};
   std::unique_ptr<assembly::Daemon> daemon_;
-  std::unique_ptr<server::Server> server_;  // gone before what it serves
+  std::unique_ptr<server::Server> server_;  // destroyed before the objects it serves
   bool stopping_ = false;
   std::uint64_t demo_messages_ = 0;
 };

@@ -6,7 +6,7 @@
 
 namespace sagabox::cli {
 
-/// Adds `sagabox serve`. Sets `run` when it is the verb that was asked for.
+/// Adds `sagabox serve`. Sets `run` if this verb is chosen.
 void add_serve(CLI::App& app, std::function<int()>& run);
 
 }  // namespace sagabox::cli

@@ -9,12 +9,12 @@
 namespace sagabox::cli {
 namespace {
 
-/// Above that it begins anew: who is refused twice can be replayed twice.
+/// Above this the set is cleared: a message may then be refused twice.
 constexpr std::size_t refused_max = 10'000;
-/// Who makes ids of his own need not put the time into them.
+/// Larger ages are not shown: ids made by callers need not contain the time.
 constexpr Duration shown_age_max = std::chrono::hours(1);
 
-/// What a ULID says of when it was made: " in 0.3 ms", nothing where it cannot be one.
+/// The age by a ULID's timestamp: " in 0.3 ms"; empty if the id cannot contain one.
 std::string since_made(std::string_view id, WallTime now) {
   constexpr std::string_view digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
   constexpr std::size_t time_digits = 10;

@@ -11,21 +11,21 @@
 
 namespace sagabox::cli {
 
-/// Prints a line for each message it is given: where messages go that have nowhere to go yet.
+/// Prints a line for each message: the default target of messages without a route.
 class Show {
  public:
   Show(Terminal& terminal, const Clock& clock) : terminal_(terminal), clock_(clock) {}
 
-  /// Takes everything, but for one thing to try: a topic with the part `refused` is refused the
-  /// first time.
+  /// Accepts everything, except for trying out retries: a topic with the part `refused` is refused
+  /// the first time.
   Outcome operator()(const Delivery& delivery);
-  /// A line between theirs.
+  /// Prints a line between those of messages.
   void say(const Line& line);
 
  private:
   [[nodiscard]] bool refuses(const Delivery& delivery);
 
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // guards the members below
   Terminal& terminal_;
   const Clock& clock_;
   std::set<std::string> refused_;

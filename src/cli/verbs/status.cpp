@@ -11,14 +11,14 @@
 namespace sagabox::cli {
 namespace {
 
-// What is written between the two questions of a look must not pass for delivered: the first look
-// asks for the sequence last, the second asks for it first.
+// Messages written between the two queries of a look must not count as delivered: the first look
+// reads the last sequence after the statistics, the second before them.
 
 TrafficLook look_of(const spi::TableStats& stats, const Result<Sequence>& last) {
   return {last.value(), stats.pending, stats.estimated, stats.now};
 }
 
-/// Some stores do not tell: rates are not known then.
+/// Returns false if the store cannot report it: rates are unknown then.
 bool is_told(const Result<Sequence>& last) {
   return last.ok() || last.error().code != Code::tx_invalid_state;
 }
@@ -35,8 +35,8 @@ TrafficLook second_look(Operations& operations, const TableName& table) {
   return look_of(operations.stats(table).value(), last);
 }
 
-/// Messages that ended from then on. Nothing where none is retained: what was delivered may have
-/// been deleted at once.
+/// The number of messages that ended since then. Nullopt if delivered messages are not retained:
+/// they may have been deleted at once.
 std::optional<std::uint64_t> ended_since(Operations& operations, const TableName& table,
                                          WallTime since) {
   if (operations.stats(table).value().done == 0) return std::nullopt;

@@ -12,7 +12,7 @@
 namespace sagabox::cli {
 namespace {
 
-/// The settings that were typed; null: none were.
+/// The settings that were typed; nullopt if there were none.
 std::optional<std::string> settings_of(const SubscriptionSettingsArguments& typed) {
   const bool parts = !typed.filter.empty() || !typed.order.empty() || !typed.mode.empty() ||
                      !typed.headers.empty();

@@ -16,9 +16,9 @@
 namespace sagabox::cli {
 namespace {
 
-/// Of one look; more are left out.
+/// The maximum of one look; more rows are omitted.
 constexpr std::size_t rows_max = 20'000;
-/// Transactions that end a little later are still found.
+/// Rows of transactions that end this much later are still found.
 constexpr auto overlap = std::chrono::seconds(2);
 
 std::string_view ended_event(MessageState state) {
@@ -31,7 +31,7 @@ Style event_style(std::string_view event) {
   return event == "dead" ? Style::bad : Style::warning;
 }
 
-/// Follows one table. What was written and ended between two looks shows only as ended.
+/// Follows one table. A message written and ended between two looks is shown only as ended.
 class Follower {
  public:
   Follower(Session& session, const TableName& table, bool with_table)
@@ -41,7 +41,7 @@ class Follower {
         with_table_(with_table),
         last_(operations_.last_sequence(table).value()),
         since_(operations_.now(table).value()) {
-    // Known from before: neither written nor failed now.
+    // Rows known from before: not reported as written or failed now.
     for (const auto& row : rows(MessageState::pending, {.retrying = true})) {
       failed_[row.sequence] = row.attempts;
     }

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-/// What the verbs of an operator are told, and what they do. Each returns its exit code, and throws
+/// The arguments and functions of the operator's verbs. Each returns its exit code, and throws
 /// WrongUse and Failure.
 namespace sagabox::cli {
 
-/// Which messages: of a table and, when given, only these.
+/// Selects messages: of a table and, if given, with these properties.
 struct MessagesArguments {
   std::string table{};
   std::optional<std::string> tenant{};
@@ -26,15 +26,15 @@ struct MessagesArguments {
   std::optional<When> until{};
   bool retrying = false;
 
-  /// Anything but the table was given.
+  /// Whether anything but the table was given.
   [[nodiscard]] bool narrowed() const noexcept;
   [[nodiscard]] MessageFilter filter(WallTime now) const;
 };
 
-/// Which dead letters a verb of `dead` acts on.
+/// The kind of dead letters that a verb of `dead` acts on.
 enum class DeadKind : std::uint8_t { message, saga, delivery };
 
-/// For what changes data.
+/// Options of verbs that change data.
 struct ActArguments {
   bool yes = false;
   bool dry_run = false;
@@ -42,7 +42,7 @@ struct ActArguments {
 
 struct StatusArguments : OperatorArguments {
   std::string table{};
-  Duration over = std::chrono::seconds(1);  ///< how long to watch for the rates
+  Duration over = std::chrono::seconds(1);  ///< how long to measure the rates
 };
 int run_status(const StatusArguments& arguments);
 
@@ -63,7 +63,7 @@ struct ListArguments : OperatorArguments {
 int run_list(const ListArguments& arguments);
 void list_messages(Session& session, const ListArguments& arguments);
 int run_dead_list(const ListArguments& arguments);
-/// The message that has been pending longest, and why.
+/// The message that has been pending longest, and the reason.
 int run_oldest(const ListArguments& arguments);
 
 struct MessageArguments : OperatorArguments {
@@ -71,7 +71,7 @@ struct MessageArguments : OperatorArguments {
   MessageId id{};
   std::optional<std::string> tenant{};
   bool payload = false;
-  std::optional<MessageState> state{};  ///< shown rather than another message of the same id
+  std::optional<MessageState> state{};  ///< selects one of several rows with the same id
   DeadKind kind = DeadKind::message;
 };
 int run_show(const MessageArguments& arguments);
@@ -82,7 +82,7 @@ struct EnqueueArguments : OperatorArguments {
   std::string table{};
   NewMessage message{};
   std::string payload{};               ///< "-": standard input
-  std::string payload_file{};          ///< its bytes as they are
+  std::string payload_file{};          ///< sent byte by byte
   std::vector<std::string> headers{};  ///< NAME:VALUE
 };
 int run_enqueue(const EnqueueArguments& arguments);
@@ -104,12 +104,12 @@ struct PauseArguments : OperatorArguments {
 };
 int run_pause(const PauseArguments& arguments);
 
-/// Messages that are named, or all that fit.
+/// Messages that are named, or all that match.
 struct MoveArguments : OperatorArguments {
   ActArguments act{};
   MessagesArguments messages{};
   std::vector<MessageId> ids{};
-  bool all = false;  ///< of `state`, meant so: neither named nor filtered
+  bool all = false;  ///< of `state`, explicitly: neither named nor filtered
   std::string note{};
   std::uint32_t rate_max = 0;
   MessageState state = MessageState::dead;
@@ -118,9 +118,9 @@ struct MoveArguments : OperatorArguments {
   bool detach = false;
   bool as_new = false;
   DeadKind kind = DeadKind::message;
-  bool into_compensation = false;  ///< of a saga's replay
+  bool into_compensation = false;  ///< for a saga's replay
 };
-/// Ids, a filter or --all: one of them. Throws WrongUse.
+/// Exactly one of: ids, a filter, --all. Throws WrongUse.
 void check_choice(const MoveArguments& arguments);
 int run_replay(const MoveArguments& arguments);
 int run_dead_replay(const MoveArguments& arguments);
@@ -144,7 +144,7 @@ struct PurgeArguments : OperatorArguments {
 };
 int run_purge(const PurgeArguments& arguments);
 
-/// An idempotency key, or which of them.
+/// One idempotency key, or a filter for several.
 struct IdempotencyArguments : OperatorArguments {
   ActArguments act{};
   IdempotencyQuery query{.rows_max = 20};
@@ -159,10 +159,10 @@ int run_idempotency_purge(const IdempotencyArguments& arguments);
 
 struct MigrateArguments : StoreArguments {
   ActArguments act{};
-  std::string engine{};  ///< empty: for `up` and `all` every one, else the outbox
+  std::string engine{};  ///< empty: every one for `up` and `all`, otherwise the outbox
   std::string table{};
   std::uint16_t shards = 16;
-  std::optional<int> to{};  ///< the last step that stays
+  std::optional<int> to{};  ///< the last step to keep
   bool all = false;         ///< removes everything
   bool force = false;
 };
@@ -179,7 +179,7 @@ int run_audit_verify(const AuditArguments& arguments);
 int run_audit_export(const AuditArguments& arguments);
 
 struct DoctorArguments : OperatorArguments {
-  std::string config{};  ///< a file whose stores and routes are looked at instead of one store
+  std::string config{};  ///< a file whose stores and routes are checked instead of one store
   std::vector<std::string> transports{};
 };
 int run_doctor(const DoctorArguments& arguments);

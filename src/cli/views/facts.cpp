@@ -7,7 +7,7 @@
 namespace sagabox::cli {
 namespace {
 
-/// Among the first of those that are quarantined.
+/// Counts among the first of the quarantined messages.
 admin::SetAsideFacts set_aside_of(Operations& operations, const TableName& table) {
   constexpr std::uint32_t rows_max = 100;
   auto page =

@@ -5,7 +5,7 @@
 
 namespace sagabox::cli {
 
-/// Everything but strays, which take a scan. Throws Failure.
+/// All facts except strays, which need a scan. Throws Failure.
 admin::TableFacts facts_of(Operations& operations, const TableName& table);
 
 }  // namespace sagabox::cli

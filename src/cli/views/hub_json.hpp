@@ -7,7 +7,7 @@
 
 namespace sagabox::cli {
 
-/// What `--json` prints of the delivery hub: a record of src/wire, one object.
+/// The `--json` output of the delivery hub: a record of src/wire, one object.
 template <class... Parts>
 std::string hub_json(const Parts&... parts) {
   wire::JsonOut json;

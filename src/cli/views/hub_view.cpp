@@ -49,11 +49,11 @@ std::string listed_types(const std::vector<std::string>& texts) {
   return all;
 }
 
-/// With what would act on a terminal escaped.
+/// Escapes characters that would affect a terminal.
 std::string escaped(std::string_view text) {
   std::string out;
   append_json_string(out, text);
-  // DEL and C1 stand in JSON as they are.
+  // JSON does not escape DEL and C1.
   return shortened(out, out.size());
 }
 
@@ -88,7 +88,7 @@ void add_event_payload(std::vector<Line>& lines, const EventView& event) {
   lines.push_back(fact("base64", base64));
 }
 
-/// How an attempt went, or where it is.
+/// The result of an attempt, or its current state.
 std::string attempt_text(const JobRecord& attempt) {
   const auto& result = attempt.result;
   switch (attempt.state) {

@@ -11,14 +11,14 @@
 /// The delivery hub as lines. Pure.
 namespace sagabox::cli {
 
-/// A line each, or that there is none.
+/// A line for each, or one that there is none.
 std::vector<Line> event_list(std::span<const EventView> events, WallTime now);
-/// Headers and payload where the view has them.
+/// With headers and payload if the view has them.
 std::vector<Line> event_details(const EventView& event);
 
 std::vector<Line> subscription_list(std::span<const SubscriptionView> subscriptions);
 std::vector<Line> subscription_details(const SubscriptionView& subscription, WallTime now);
-/// A secret that was made just now, and that it is not shown again.
+/// A new secret, and a note that it is not shown again.
 std::vector<Line> new_secret_lines(const NewSecret& secret);
 Line probe_line(const ProbeReport& report);
 std::vector<Line> health_lines(const SubscriptionHealth& health, WallTime now);

@@ -10,9 +10,9 @@
 /// Idempotency keys as lines. Pure.
 namespace sagabox::cli {
 
-/// A line each, or that there is none.
+/// A line for each, or one that there is none.
 std::vector<Line> idempotency_list(std::span<const IdempotencyRecord> records);
-/// All of one but its result.
+/// One record without its result.
 std::vector<Line> idempotency_view(const IdempotencyRecord& record);
 
 }  // namespace sagabox::cli

@@ -59,7 +59,7 @@ void add_payload(const MessageRecord& record, std::vector<Line>& lines) {
     lines.emplace_back(payload.view());
   } else {
     lines.push_back(
-        Line().add(fmt::format("{} bytes that are no text; see them with --json", payload.size()),
+        Line().add(fmt::format("{} bytes that are not text; see them with --json", payload.size()),
                    Style::faint));
   }
 }

@@ -16,7 +16,7 @@ constexpr std::size_t narrow_topic_columns_max = 24;
 constexpr std::size_t error_columns_max = 48;
 constexpr std::uint64_t bar_columns = 20;
 
-/// The end of an id: those of one hour all begin alike.
+/// The end of an id: ids of the same hour begin alike.
 std::string short_id(const MessageId& id) {
   const auto text = id.view();
   if (text.size() <= id_tail) return std::string(text);
@@ -74,7 +74,7 @@ std::vector<Line> dead_letter_view(std::span<const MessageRecord> oldest, std::u
 
 Line replay_bar(const ReplayJob& job) {
   const bool finished = job.state == ReplayJob::State::finished;
-  // Matched was counted at the start: some have died since, others were taken away.
+  // `matched` was counted at the start: some have died since, others were deleted.
   const auto whole = finished ? job.replayed : std::max(job.matched, job.replayed);
   auto line =
       Line(fmt::format("  replay job {}  ", job.id.value))

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-/// What an operator reads, as lines. Pure: whoever shows them has asked the store.
+/// The operator's views as lines. Pure: the caller has queried the store.
 namespace sagabox::cli {
 
 /// "d dead letters  r replay them  p pause  q quit"
@@ -23,11 +23,11 @@ std::vector<Line> dead_letter_view(std::span<const MessageRecord> oldest, std::u
 /// "██████████████░░░░░░"
 std::string progress_bar(std::uint64_t part, std::uint64_t whole);
 
-/// "replay job 7  ██████████████░░░░░░  2/3  50/s"; how it ended once it has.
+/// "replay job 7  ██████████████░░░░░░  2/3  50/s"; its final state once it has ended.
 Line replay_bar(const ReplayJob& job);
 
-/// At most `columns_max` characters, the last of them … if it was cut. What is not printable is
-/// shown as ?.
+/// At most `columns_max` characters, the last of which is … if it was cut. Unprintable characters
+/// are shown as ?.
 std::string shortened(std::string_view text, std::size_t columns_max);
 
 }  // namespace sagabox::cli

@@ -87,12 +87,12 @@ Symbol symbol_of(SagaStepState state) {
   }
 }
 
-/// What happened to the steps of one saga, in words.
+/// Describes what happened to the steps of one saga.
 class StepWords {
  public:
   explicit StepWords(WallTime now) : now_(now) {}
 
-  /// Of the action, then, behind an arrow, of the compensation.
+  /// The state of the action, then, after an arrow, that of the compensation.
   [[nodiscard]] std::string text(const SagaStepView& step) const {
     const auto back = undoing(step);
     if (back.empty()) return forward(step);
@@ -204,7 +204,7 @@ Line title(const SagaView& saga) {
   return line.add(started);
 }
 
-/// What is not said in the title, if there is anything.
+/// Adds the facts that are not in the title, if there are any.
 void add_facts(std::vector<Line>& lines, const SagaView& saga) {
   std::string facts = saga.id.str();
   if (saga.tenant != tenant_default) facts += "  tenant " + saga.tenant;
@@ -305,7 +305,7 @@ std::vector<Line> saga_changes(const SagaView* before, const SagaView& saga) {
   state.add(saga_state_name(saga.state), saga_style(saga.state));
   if (saga.quarantined) state.add(" · quarantined", Style::warning);
   if (saga.ended_at) state.add(", took " + took_text(*saga.ended_at - saga.started_at));
-  // What it came to stands after what brought it there, but for its beginning.
+  // The saga's state comes after the changes that led to it, except for its start.
   lines.insert(before == nullptr && !has_ended(saga.state) ? lines.begin() : lines.end(), state);
   return lines;
 }

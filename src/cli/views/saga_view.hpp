@@ -11,18 +11,18 @@
 /// Sagas as lines. Pure.
 namespace sagabox::cli {
 
-/// A line each, or that there is none.
+/// A line for each, or one that there is none.
 std::vector<Line> saga_list(std::span<const SagaView> sagas);
-/// One saga, a line a step; input and outputs where the view has them.
+/// One saga, with a line for each step, and input and outputs if the view has them.
 std::vector<Line> saga_details(const SagaView& saga);
-/// A line for each step that is not where it was, and for the saga itself; all that was reached
-/// where `before` is null.
+/// A line for each step that has changed, and for the saga itself; for all that was reached if
+/// `before` is null.
 std::vector<Line> saga_changes(const SagaView* before, const SagaView& saga);
-/// The result of an act on one saga of several.
+/// The result of an action on one of several sagas.
 struct SagaActed {
   SagaId saga{};
   bool applied = false;
-  std::string text{};  ///< why not
+  std::string text{};  ///< the reason if it failed
 };
 Line saga_acted_line(const SagaActed& acted, SagaCommandKind kind);
 std::vector<Line> saga_history_list(const SagaHistory& history);

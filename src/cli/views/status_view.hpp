@@ -11,10 +11,10 @@
 
 namespace sagabox::cli {
 
-/// Messages a second, between two looks.
+/// Messages per second, between two looks.
 struct Traffic {
   double in = 0;
-  std::optional<double> out = 0.0;  ///< nothing: not known
+  std::optional<double> out = 0.0;  ///< nullopt: unknown
 };
 
 /// A table as `status` shows it.
@@ -24,19 +24,19 @@ struct TableStatus {
   std::optional<Traffic> traffic{};
 };
 
-/// What the rates are told from.
+/// The data that the rates are computed from.
 struct TrafficLook {
   Sequence last{};
   std::uint64_t pending = 0;
   bool estimated = false;
   WallTime at{};
 };
-/// `ended`: messages that ended since the first look, needed where a look's `pending` is an
-/// estimate; nothing: not known, and neither is what went out.
+/// `ended`: messages that ended since the first look, needed if a look's `pending` is an estimate;
+/// nullopt if unknown, and then `out` is unknown, too.
 Traffic traffic_between(const TrafficLook& first, const TrafficLook& second,
                         std::optional<std::uint64_t> ended);
 
-/// Of routes, where a daemon tells.
+/// The targets of routes, if a daemon is asked.
 using Targets = std::optional<std::vector<DestinationState>>;
 
 /// "TABLE  PENDING  OLDEST  RATE IN/OUT  RETRYING  DEAD  OWNERS", and a line for each warning.

@@ -26,7 +26,7 @@ std::vector<Line> TextTable::lines(const std::string& indent) const {
     for (std::size_t at = 0; at < columns_.size(); ++at) {
       const Cell cell = cell_at(at);
       const bool last = at + 1 == columns_.size() && columns_[at].side == Side::left;
-      // Ids are copied, and numbers mean another one when they are cut.
+      // Ids get copied, and a number that is cut would be another number.
       const bool gives_way = at > 0 && columns_[at].side == Side::left;
       line.add_cell(last ? cell.text : padded(cell.text, widths[at], columns_[at].side), cell.style,
                     widths[at], gives_way);

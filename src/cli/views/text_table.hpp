@@ -12,8 +12,8 @@ struct Cell {
   Style style = Style::plain;
 };
 
-/// Rows in columns, each as wide as its widest cell; the last is not filled up, so that a narrow
-/// window cuts nothing else.
+/// Rows in columns, each as wide as its widest cell; the last is not padded, so that a narrow
+/// window does not cut other columns.
 class TextTable {
  public:
   enum class Side : std::uint8_t { left, right };
@@ -24,10 +24,10 @@ class TextTable {
 
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  /// A cell a column.
+  /// One cell for each column.
   void add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
   [[nodiscard]] bool empty() const noexcept { return rows_.empty(); }
-  /// With headings, each line behind `indent`.
+  /// Includes headings; each line begins with `indent`.
   [[nodiscard]] std::vector<Line> lines(const std::string& indent = {}) const;
 
  private:

@@ -20,7 +20,7 @@ using wire::JsonOut;
 using wire::put_array;
 using wire::put_members;
 
-/// One object, of what `members` writes.
+/// One object with what `members` writes.
 template <class Members>
 std::string object(Members members) {
   JsonOut json;
@@ -29,7 +29,7 @@ std::string object(Members members) {
   return std::move(json.end_object()).take();
 }
 
-/// A record and nothing else.
+/// One object with only a record.
 template <class... Parts>
 std::string record(const Parts&... parts) {
   return object([&](JsonOut& json) { put_members(json, parts...); });
@@ -200,7 +200,7 @@ std::string saga_purged_json(std::uint64_t purged) { return record(wire::SagasPu
 std::string audit_json_report(const AuditReport& report) {
   return object([&](JsonOut& json) {
     put_members(json, report);
-    // As --anchor takes it.
+    // In the format of --anchor.
     json.field("anchor", std::to_string(report.head.number) + ":" + hex(report.head.hash));
   });
 }

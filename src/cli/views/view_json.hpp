@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-/// What `--json` prints, one object each, as docs/cli.md describes them. Times are RFC 3339.
+/// The `--json` output, one object each, as described in docs/cli.md. Times are RFC 3339.
 namespace sagabox::cli {
 
 std::string status_json(const std::string& store, std::span<const TableStatus> tables,
@@ -47,7 +47,7 @@ std::string saga_receipt_json(const SagaReceipt& answer);
 std::string sagas_acted_json(SagaCommandKind kind, std::span<const SagaActed> acted);
 std::string saga_purged_json(std::uint64_t purged);
 std::string audit_json_report(const AuditReport& report);
-/// Where it was found and what.
+/// Where it was found, and the finding.
 using PlacedFinding = std::pair<std::string, spi::Finding>;
 std::string findings_json(std::span<const PlacedFinding> findings);
 /// One line of `tail`.

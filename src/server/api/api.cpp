@@ -35,7 +35,7 @@ std::string_view needed_role(Needs needs) {
   return role_name(static_cast<Role>(static_cast<int>(needs) - static_cast<int>(Needs::read)));
 }
 
-/// Of "[::1]:8700", "localhost:8700" or "http://localhost:8700".
+/// The host of "[::1]:8700", "localhost:8700" or "http://localhost:8700".
 std::string host_of(std::string_view authority) {
   if (const auto scheme = authority.find("://"); scheme != std::string_view::npos) {
     authority.remove_prefix(scheme + 3);
@@ -70,7 +70,7 @@ std::string_view method_of(const Request& request) {
   return request.method == "HEAD" ? std::string_view("GET") : std::string_view(request.method);
 }
 
-/// "/v1/messages" is that of the first table, and where the metrics are is the user's.
+/// "/v1/messages" means the first table, and the path of the metrics is configurable.
 RouteMatch match(const Request& request, const ApiOptions& options) {
   const auto& tables = options.tables;
   auto segments = path_segments(request.target);
@@ -84,8 +84,8 @@ RouteMatch match(const Request& request, const ApiOptions& options) {
   return match_route(method_of(request), *segments);
 }
 
-/// A body is JSON, also where it does not say so, or says what curl says unless told: a form of a
-/// web page has been refused by its origin, or for want of a key.
+/// A body is read as JSON, also without a content type, or with curl's default one. Forms of web
+/// pages were refused before, by their origin or for the missing key.
 std::optional<Response> wrong_content(const Request& request) {
   if (request.body.empty() && !request.announces_body()) return std::nullopt;
   const auto type = request.header("content-type");
@@ -198,7 +198,7 @@ KeyedWrites* Api::keyed_writes_of(const RouteMatch& match) const {
 }
 
 bool Api::lacks_key(const Request& request, const RouteMatch& match) const {
-  // Sagas have ids of commands instead.
+  // Sagas use ids of commands instead.
   return options_.idempotency && options_.idempotency->required && match.route->writes() &&
          !match.route->path.starts_with("/v1/sagas") && request.header("idempotency-key").empty();
 }
@@ -284,7 +284,7 @@ std::optional<Response> Api::refused_token(const Request& request) const {
   std::size_t bytes = 0;
   const auto read = std::from_chars(length.data(), length.data() + length.size(), bytes);
   const auto bytes_max = replies_.options().body_bytes_max;
-  // What comes in chunks has no length, and is measured when it is there.
+  // A chunked body has no length, and is measured when it is complete.
   const bool known = read.ec == std::errc() && !length.empty();
   if ((known ? bytes : request.body.size()) <= bytes_max) return std::nullopt;
   return problem(
@@ -306,14 +306,14 @@ Admission Api::admit(const Request& header) {
     const auto* const route = matched.route;
     if (route != nullptr) admission.operation = route->operation;
     auto caller = caller_of(header, route == nullptr ? Needs::read : route->needs);
-    // Who may not look is not told which paths there are, either.
+    // A caller without access is not told which paths exist, either.
     if (auto* const refused = std::get_if<Response>(&caller)) {
       admission.refused = std::move(*refused);
       return admission;
     }
     admission.key_id = std::get<Caller>(caller).key_id;
     admission.refused = refused_by_route(header, matched);
-    // A key is looked up in the store.
+    // The store is queried for an idempotency key.
     const bool keyed = route != nullptr && !header.header("idempotency-key").empty() &&
                        !admission.refused && keyed_writes_of(matched) != nullptr;
     if (route != nullptr && !keyed && (route->brief || route->begin != nullptr)) {

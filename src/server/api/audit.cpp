@@ -16,7 +16,7 @@ constexpr std::uint64_t lines_max = 10'000;
 constexpr std::uint64_t lines_default = 1000;
 constexpr auto number_max = std::numeric_limits<std::uint64_t>::max();
 
-/// Both or none of the two are given.
+/// Both parameters must be given, or none.
 std::optional<AuditHead> anchor_from(Query& query) {
   const auto number = query.count("number", 0, number_max);
   const auto hash = query.maybe_text("hash");

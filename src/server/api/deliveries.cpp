@@ -11,7 +11,7 @@
 namespace sagabox::server::operations {
 namespace {
 
-/// Of the field `ids`. Every other field must have been asked for before.
+/// Reads the field `ids`. All other fields must have been read before.
 std::vector<DeliveryId> delivery_ids_from(Fields& fields) {
   std::vector<DeliveryId> ids;
   for (const auto& text : fields.texts("ids")) {

@@ -38,7 +38,7 @@ Result<NewMessage> message_from(Fields fields, const Call& call, const std::stri
   auto whose = tenant_for(call.caller, std::move(tenant), where);
   if (!whose.ok()) return whose.error();
   message.tenant = std::move(*whose);
-  // Checked before it joins others in one transaction.
+  // Checked before it is added to a transaction with others.
   auto checked = check_draft(message, call.table->rules());
   if (checked.ok()) checked = call.table->check_payload(message.topic.str(), message.payload);
   if (checked.ok() && !message.id.empty() && !is_id(message.id)) {
@@ -48,7 +48,7 @@ Result<NewMessage> message_from(Fields fields, const Call& call, const std::stri
   return message;
 }
 
-/// What is needed to answer after the request is gone.
+/// The data for an answer after the request was destroyed.
 struct Asker {
   const ServedTable* table;
   Caller caller;

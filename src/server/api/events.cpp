@@ -11,7 +11,7 @@
 namespace sagabox::server::operations {
 namespace {
 
-/// The event of one body, with what the request says of it.
+/// Reads the event in a body, with data from the request.
 EventOrder event_from(const Call& call, Fields& fields, const std::string& where) {
   auto order = wire::read_event_order(fields);
   auto trace = trace_of(call.request);
@@ -22,7 +22,7 @@ EventOrder event_from(const Call& call, Fields& fields, const std::string& where
   return order;
 }
 
-/// 409 rather than the 422 of an Idempotency-Key: the event that is there is the conflict.
+/// 409 instead of the 422 of an Idempotency-Key: the conflict is with the existing event.
 Result<Response> refused_events(const Error& error) {
   if (error.code == Code::tx_idempotent_mismatch) return problem(409, error);
   return error;

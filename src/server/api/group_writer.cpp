@@ -8,8 +8,8 @@
 namespace sagabox::server {
 namespace {
 
-/// What a message takes while it waits. Keys, ids and the other short texts are bounded: the
-/// envelope stands for the object, their lengths are added.
+/// The memory of a waiting message. Keys, ids and the other short texts are bounded: the size of
+/// the envelope covers the object, and their lengths are added.
 std::size_t bytes_of(const NewMessage& message) {
   constexpr std::size_t envelope = 256;
   const auto& trace = message.trace;
@@ -29,8 +29,8 @@ std::size_t bytes_of(const std::vector<NewMessage>& messages) {
   return bytes;
 }
 
-/// Whether it may be the fault of one message, so that the others can do without it. Nothing of
-/// what is in doubt may be written again: messages without an id of their own would be doubled.
+/// Whether one message may be the cause, so that the others can be written without it. Messages in
+/// doubt must not be written again: those without an id of their own would be duplicated.
 bool may_be_one_message(Code code) {
   return code != Code::storage_unavailable && code != Code::storage_in_doubt;
 }

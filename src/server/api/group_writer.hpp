@@ -15,24 +15,24 @@
 
 namespace sagabox::server {
 
-/// The outbox that writes go to now: another one after a change of its settings.
+/// Returns the current outbox for writes, which a change of settings replaces.
 using OutboxSource = std::function<std::shared_ptr<Outbox>()>;
-/// Always this one, which outlives the source.
+/// Always returns this outbox, which must outlive the source.
 inline OutboxSource always(Outbox& outbox) {
   return [&outbox] { return std::shared_ptr<Outbox>(std::shared_ptr<void>(), &outbox); };
 }
 
 struct GroupWriterOptions {
-  std::uint32_t writers = 2;  ///< transactions at the same time
+  std::uint32_t writers = 2;  ///< concurrent transactions
   std::uint32_t group_rows_max = 500;
   std::size_t group_bytes_max = 4UL * 1024 * 1024;
   std::uint32_t waiting_rows_max = 20'000;
   std::size_t waiting_bytes_max = 64UL * 1024 * 1024;
 };
 
-/// Writes the messages of many callers in few transactions: what comes while one commits goes into
-/// the next. The messages of one caller are written all or none. One that cannot be written fails
-/// for its own caller only. Safe from any thread; the store outlives it.
+/// Writes the messages of many callers in few transactions: messages that arrive during a commit
+/// are part of the next one. The messages of one caller are written all or none. A message that
+/// cannot be written fails for its own caller only. Thread-safe; the store must outlive it.
 class GroupWriter {
  public:
   using Outcome = Result<std::vector<Written>>;
@@ -40,12 +40,12 @@ class GroupWriter {
   using Done = std::function<void(Outcome)>;
 
   GroupWriter(Store& store, OutboxSource outbox, GroupWriterOptions options);
-  /// Writes what waits.
+  /// Writes the waiting messages.
   ~GroupWriter();
   GroupWriter(const GroupWriter&) = delete;
   GroupWriter& operator=(const GroupWriter&) = delete;
 
-  /// False: too much waits already, and `done` is not called.
+  /// Returns false if too much is waiting already; `done` is not called then.
   bool submit(std::vector<NewMessage> messages, Done done);
 
  private:
@@ -58,7 +58,7 @@ class GroupWriter {
   void run();
   std::vector<Job> take_group(std::unique_lock<std::mutex>& lock);
   void write(std::vector<Job> group);
-  /// Whether the answer must have one place a message.
+  /// Whether the answer must have a place for each message.
   enum class Whole : std::uint8_t { not_needed, needed };
   Outcome write_together(std::vector<NewMessage> messages, Whole whole);
 

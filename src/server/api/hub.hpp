@@ -8,22 +8,22 @@
 
 #include <string_view>
 
-/// What the operations of the delivery hub have in common.
+/// Shared by the operations of the delivery hub.
 namespace sagabox::server {
 
-/// TX.INVALID_STATE where no hub is served.
+/// TX.INVALID_STATE if no hub is served.
 Result<HubAdmin> hub_admin_of(const Call& call);
-/// The same, once everything of the request has been asked for: what is wrong with it comes first.
+/// The same, after everything of the request was read: its errors are reported first.
 template <class Given>
 Result<HubAdmin> hub_for(const Call& call, Given& given) {
   if (auto status = given.status(); !status.ok()) return status.error();
   return hub_admin_of(call);
 }
 
-/// AUTH.DENIED if payloads are asked for by a key that may not see them.
+/// AUTH.DENIED if payloads are requested with a key that may not see them.
 Result<Admin::PayloadToo> payload_too(const Call& call, bool asked);
 
-/// Of the path.
+/// Reads the id in the path.
 template <class IdType>
 Result<IdType> hub_id_from(const Call& call) {
   auto id = IdType::parse(call.names.at(0));

@@ -24,7 +24,7 @@ std::optional<IdempotencyState> state_from(Given& given) {
   return state;
 }
 
-/// Unless it is said: the one that the caller is bound to.
+/// The tenant of the request, otherwise the one that the caller is bound to.
 std::string tenant_of(const Caller& caller, std::optional<std::string> said) {
   if (said) return *std::move(said);
   return caller.tenant.value_or(std::string(tenant_default));

@@ -7,7 +7,7 @@
 
 namespace sagabox::server {
 
-/// With the end of a line, for those who read it in a terminal.
+/// Ends with a newline, for users who read it in a terminal.
 inline Response ok(wire::JsonOut json, unsigned status = 200) {
   return {.status = status, .body = std::move(json).take() + "\n"};
 }

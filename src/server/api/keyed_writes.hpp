@@ -25,9 +25,9 @@ class KeyedWrites {
   KeyedWrites(const KeyedWrites&) = delete;
   KeyedWrites& operator=(const KeyedWrites&) = delete;
 
-  /// Leave to run the request, or its answer. Blocks for one call of the store.
+  /// Returns permission to run the request, or its stored answer. Blocks for one call of the store.
   std::variant<HttpIdempotency::Pass, Response> begin(const Request& request, const Caller& caller);
-  /// What replies to a request that runs: keeps the answer, then gives it.
+  /// The reply of a running request: stores the answer, then sends it.
   Reply keeping(HttpIdempotency::Pass pass, Reply reply);
 
  private:

@@ -31,20 +31,20 @@ constexpr std::size_t tenant_length_max = 64;
 
 Error config(std::string message) { return {Code::config_invalid, std::move(message)}; }
 
-/// Letters and digits, each as likely as the others.
+/// Letters and digits, uniformly distributed.
 std::string random_text(std::size_t length, Random& random) {
   constexpr std::string_view letters =
       "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   std::string text;
   while (text.size() < length) {
-    // 62 does not divide 64: what is beyond is thrown away.
+    // 62 does not divide 64, so larger values are discarded.
     const auto six_bits = random.next() >> 58;
     if (six_bits < letters.size()) text += letters[six_bits];
   }
   return text;
 }
 
-/// What was renamed in it is on the disk then.
+/// A rename in it is on the disk then.
 bool sync_folder_of(const std::string& path) {
   const auto slash = path.rfind('/');
   const auto folder = slash == std::string::npos ? std::string(".") : path.substr(0, slash + 1);
@@ -95,7 +95,8 @@ Result<ApiKey> key_from(std::string_view line) {
 
 std::string system_error() { return std::strerror(errno); }  // NOLINT(concurrency-mt-unsafe)
 
-/// Held by one at a time, in all processes. Its file stays: another may hold it by then.
+/// Held by one thread at a time, in all processes. Its file is not deleted: another process may
+/// hold it by then.
 class FileLock {
  public:
   explicit FileLock(const std::string& path)
@@ -152,7 +153,7 @@ Result<std::vector<ApiKey>> KeyFile::list() const {
     if (errno == ENOENT) return std::vector<ApiKey>{};
     return cannot("look at it", path_);
   }
-  // A group may read it: secrets are mounted so where the process is not their owner.
+  // A group may read it: secrets are mounted like this if the process is not their owner.
   if ((facts.st_mode & 037U) != 0) {
     return config("key file " + quoted(path_) + ": others can read or change it; chmod 600 it");
   }
@@ -187,7 +188,7 @@ Status KeyFile::write(const std::vector<ApiKey>& keys) const {
   fine = fine && ::fsync(file) == 0;
   fine = ::close(file) == 0 && fine;
   if (!fine || ::rename(beside.c_str(), path_.c_str()) != 0) return cannot("write it", path_);
-  // A revoked key must not be back after the power was lost.
+  // A revoked key must not be valid again after a power failure.
   if (!sync_folder_of(path_)) return cannot("bring its folder to the disk", path_);
   return {};
 }
@@ -285,7 +286,7 @@ std::optional<ApiKey> KeyRing::find(std::string_view secret) {
   const std::scoped_lock lock(mutex_);
   follow();
   const ApiKey* found = nullptr;
-  // Every key is looked at, each to its end, so that the time taken tells nothing.
+  // Every key is compared completely, so that the time taken reveals nothing.
   for (const auto& key : keys_) {
     if (CRYPTO_memcmp(key.hash.data(), hash.data(), hash.size()) == 0) found = &key;
   }

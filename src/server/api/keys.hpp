@@ -17,9 +17,9 @@
 
 namespace sagabox::server {
 
-/// What somebody may do; each includes the ones before.
+/// The rights of a caller; each role includes the ones before.
 enum class Role : std::uint8_t {
-  read,     ///< look
+  read,     ///< look at data
   operate,  ///< write messages, act on them, pause and resume
   admin,    ///< purge, the audit log
 };
@@ -28,12 +28,12 @@ enum class Role : std::uint8_t {
 std::string_view role_name(Role role) noexcept;
 std::optional<Role> role_from_name(std::string_view name) noexcept;
 
-/// An API key as it is kept: its hash, never the key.
+/// A stored API key: its hash, never the key.
 struct ApiKey {
-  std::string id;    ///< 8 characters; the part of the key that may be seen
-  std::string name;  ///< what it is for, in its maker's words
+  std::string id;    ///< 8 characters; the part of the key that is not secret
+  std::string name;  ///< its purpose, in words of its creator
   Role role = Role::read;
-  std::optional<std::string> tenant{};  ///< bound to it
+  std::optional<std::string> tenant{};  ///< the tenant that it is bound to
   bool payloads = false;                ///< may see payloads
   Digest hash{};                        ///< SHA-256 of the whole key, which is random enough
   WallTime created_at{};
@@ -48,14 +48,14 @@ struct NewKey {
   bool payloads = false;
 };
 
-/// A key that was made just now. `secret` is `sbx_<id>_<random>`, said once and kept nowhere.
+/// A new key. `secret` is `sbx_<id>_<random>`, shown once and stored nowhere.
 struct CreatedKey {
   ApiKey key;
   std::string secret;
 };
 
-/// Keys in a file, a JSON object a line, for its owner's eyes only. A file that is not there has no
-/// keys. Changes replace the file as a whole; two at once take turns.
+/// Keys in a file, one JSON object a line, readable by its owner only. A missing file has no keys.
+/// Changes replace the file as a whole; concurrent changes take turns.
 class KeyFile {
  public:
   explicit KeyFile(std::string path) : path_(std::move(path)) {}
@@ -63,7 +63,7 @@ class KeyFile {
   /// CONFIG.INVALID names the line that is wrong, or says that others can read the file.
   [[nodiscard]] Result<std::vector<ApiKey>> list() const;
   Result<CreatedKey> create(NewKey key, Random& random, const Clock& clock);
-  /// The key as it is now. TX.INVALID_STATE when it was revoked before.
+  /// Returns the changed key. TX.INVALID_STATE if it was revoked before.
   Result<ApiKey> revoke(std::string_view id, const Clock& clock);
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
@@ -73,27 +73,26 @@ class KeyFile {
   std::string path_;
 };
 
-/// The keys of a file as requests are checked against them; follows changes of the file. Safe from
-/// any thread.
+/// The keys of a file for checking requests; follows changes of the file. Thread-safe.
 class KeyRing {
  public:
   struct Options {
-    /// How often to look whether the file has changed.
+    /// The interval of checks for changes of the file.
     Duration look_interval = std::chrono::seconds(1);
     const Clock* clock = &system_clock();
     Logger* log = &no_log();
   };
 
-  /// CONFIG.INVALID when the file cannot be read or has no key that holds.
+  /// CONFIG.INVALID if the file cannot be read or has no valid key.
   static Result<std::unique_ptr<KeyRing>> open(KeyFile file, Options options);
 
-  /// The key whose secret this is, unless it is revoked.
+  /// The key with this secret, unless it is revoked.
   [[nodiscard]] std::optional<ApiKey> find(std::string_view secret);
 
  private:
   KeyRing(KeyFile file, Options options, std::vector<ApiKey> keys);
   void follow();
-  /// Changes whenever the file is replaced; empty when it is not there.
+  /// Changes whenever the file is replaced; empty if it does not exist.
   [[nodiscard]] std::string mark() const;
 
   KeyFile file_;

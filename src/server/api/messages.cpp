@@ -19,7 +19,7 @@ Response no_message(const Call& call) {
                    quoted(call.table->table.str()));
 }
 
-/// Of this state; nothing: of the one that the query names.
+/// A query for this state; nullopt: for the one in the query string.
 ListQuery query_from(Query& query, std::optional<MessageState> state) {
   ListQuery wanted;
   wanted.state = state ? *state : wire::read_state(query, "state").value_or(MessageState::pending);
@@ -44,7 +44,7 @@ Result<Response> list(const Call& call, std::optional<MessageState> state) {
 }
 
 /// One message. `state` limits it to rows of that state; nullopt takes the state from the query, if
-/// the query has one. To ask for the payload, too, is a right of its own.
+/// the query has one. Reading the payload needs a right of its own.
 Result<Response> get(const Call& call, std::optional<MessageState> state) {
   Query query(call.request.target);
   if (!state) state = wire::read_state(query, "state");

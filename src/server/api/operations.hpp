@@ -2,7 +2,7 @@
 
 #include "server/api/routes.hpp"
 
-/// What the routes lead to. Errors become problem+json where they are called.
+/// The operations of the routes. The caller turns errors into problem+json.
 namespace sagabox::server::operations {
 
 void enqueue(const Call& call, Reply reply);

@@ -9,19 +9,19 @@
 
 namespace sagabox::server {
 
-/// How much of an error is said.
+/// How much of an error the caller is told.
 enum class Detail : std::uint8_t {
   full,
-  /// What is the caller's own fault is said, what is ours only in public words.
+  /// Errors of the caller are shown in full, ours only by their public text.
   own_faults,
 };
 
-/// RFC 9457, with `code`, `retryable` and, where one field is at fault, `field`.
+/// RFC 9457, with `code`, `retryable` and, if one field is wrong, `field`.
 Response problem(const Error& error, Detail detail = Detail::full);
-/// With another status than the code's.
+/// The same with a status other than that of the code.
 Response problem(unsigned status, const Error& error);
 
-/// 404: what the path names is not there.
+/// 404: the object in the path does not exist.
 Response not_found(std::string what);
 
 }  // namespace sagabox::server

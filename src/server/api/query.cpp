@@ -123,7 +123,7 @@ std::optional<WallTime> Query::time(std::string_view name) {
   const auto value = maybe_text(name);
   if (!value) return std::nullopt;
   const auto time = time_from_text(*value);
-  if (!time) wrong(name, quoted(*value) + " is no time; give one like 2026-01-01T00:00:00Z");
+  if (!time) wrong(name, quoted(*value) + " is not a time; give one like 2026-01-01T00:00:00Z");
   return time;
 }
 

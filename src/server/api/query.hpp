@@ -12,19 +12,19 @@
 
 namespace sagabox::server {
 
-/// Nothing when a % is not followed by two hex digits.
+/// Returns nullopt if a % is not followed by two hex digits.
 std::optional<std::string> percent_decoded(std::string_view text);
-/// As one segment of a path.
+/// Encoded as one segment of a path.
 std::string percent_encoded(std::string_view text);
 
-/// The path of a request's target, in segments: "/v1/tables" is {"v1", "tables"}. Nothing when it
-/// is not a path.
+/// The path of a request's target, in segments: "/v1/tables" is {"v1", "tables"}. Nullopt if it is
+/// not a path.
 std::optional<std::vector<std::string>> path_segments(std::string_view target);
 
-/// The parameters after the ?, read as `Fields` are: ask for all, then for `status`.
+/// The parameters after the ?, read like `Fields`: read all, then call `status`.
 class Query {
  public:
-  /// Of a whole target.
+  /// `target` is the whole target.
   explicit Query(std::string_view target);
 
   std::string text(std::string_view name) { return maybe_text(name).value_or(""); }

@@ -37,7 +37,7 @@ wire::TableReadiness Readiness::look_now(const ServedTable& table) {
 }
 
 void Readiness::write_ended(const std::string& table, std::optional<Code> failure) {
-  // Other failures are those of a message.
+  // Other failures are caused by a message.
   const bool failed = failure == Code::storage_unavailable;
   if (failure && !failed) return;
   const std::scoped_lock lock(mutex_);
@@ -76,7 +76,7 @@ wire::TableReadiness Readiness::judge(const std::string& table, const spi::Table
     looked.oldest_pending = std::max(Duration(stats.now - *stats.oldest_pending), Duration{});
   }
   const auto idle = looked.last_success.value_or(now - started_);
-  // What waits for its time, for the first or for another attempt, is not held up by anybody.
+  // Messages that are not due yet, or wait for a retry, are not late.
   const bool old = stats.pending > stats.waiting &&
                    looked.oldest_pending.value_or(Duration{}) > limits_.oldest_pending_max;
   looked.ready = !old || snapshot.table_paused || idle <= limits_.last_success_max;

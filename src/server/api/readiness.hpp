@@ -11,25 +11,25 @@
 
 namespace sagabox::server {
 
-/// Remembers when a table was last seen to get something delivered. Safe from any thread.
+/// Records when a message of a table was last delivered. Thread-safe.
 class Readiness {
  public:
   Readiness(ReadyLimits limits, const Clock& clock)
       : limits_(limits), clock_(clock), started_(clock.boot_now()) {}
 
-  /// What was found at most `look_interval` ago.
+  /// The result, which is at most `look_interval` old.
   wire::TableReadiness look(const ServedTable& table);
-  /// How a write to the table went: nothing, or why it failed. A store that can be read and takes
-  /// no writes (its disk is full) is not seen otherwise.
+  /// Records the result of a write to the table: nullopt, or the failure. There is no other sign of
+  /// a store that can be read but not written (its disk is full).
   void write_ended(const std::string& table, std::optional<Code> failure);
-  /// What `look` finds in these figures.
+  /// Judges the table by these numbers.
   wire::TableReadiness judge(const std::string& table, const spi::TableStats& stats,
                              const OutboxSnapshot& snapshot);
 
  private:
   struct Progress {
     std::uint64_t delivered = 0;  ///< by this process
-    std::uint64_t done = 0;       ///< in the table, by anybody
+    std::uint64_t done = 0;       ///< in the table, by any process
     std::optional<BootTime> last_success{};
   };
   struct Looked {
@@ -43,7 +43,8 @@ class Readiness {
   };
 
   wire::TableReadiness look_now(const ServedTable& table);
-  /// Of the last write, if it was not long ago: without writes nothing tells that they work again.
+  /// The failure of the last write, if it is recent: without writes there is no sign that they work
+  /// again.
   [[nodiscard]] std::optional<Code> failed_write(const std::string& table);
 
   ReadyLimits limits_;
@@ -52,7 +53,7 @@ class Readiness {
   std::mutex mutex_;
   std::map<std::string, Progress> tables_;
   std::map<std::string, FailedWrite> failed_writes_;
-  std::mutex look_mutex_;  // held while a store is asked: others wait for its answer
+  std::mutex look_mutex_;  // held during a query of a store: other callers wait for its answer
   std::map<std::string, Looked> looked_;
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t preview_rows_default = 10;
 
-/// Nothing that is no number is a job's.
+/// Nullopt if it is not a number, so that no job has it.
 std::optional<ReplayJobId> job_from(const std::string& text) {
   ReplayJobId id;
   const char* const last = text.data() + text.size();
@@ -27,7 +27,7 @@ std::optional<ReplayJobId> job_from(const std::string& text) {
 
 using Change = Result<ReplayJob> (*)(Admin& admin, const TableName& table, ReplayJobId id);
 
-/// 404 when there is no such job, whatever would be done to it.
+/// 404 if there is no such job, whatever the change.
 Result<Response> with_job(const Call& call, Change change) {
   const auto id = job_from(call.names.at(0));
   auto admin = call.admin();

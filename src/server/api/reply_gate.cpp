@@ -14,7 +14,7 @@ Limits at_rate(std::uint32_t rate, std::uint32_t burst) { return {.rate = rate, 
 ReplyGate::ReplyGate(SagaReplyOptions options, const Clock& clock)
     : options_(std::move(options)),
       clock_(clock),
-      // As after a rest: a burst may come at once.
+      // Starts with a full allowance: a burst may come at once.
       all_(at_rate(options_.rate, options_.rate), BootTime{}),
       of_steps_(places,
                 flow::Valve(at_rate(options_.rate_of_step, options_.burst_of_step), BootTime{})) {}

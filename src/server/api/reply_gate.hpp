@@ -16,31 +16,33 @@
 
 namespace sagabox::server {
 
-/// As requests have it.
+/// In the spelling of request headers.
 inline constexpr std::string_view reply_token_header = "saga-reply-token";
 
-/// Replies of participants that have no key of the API: who has the token of a call may answer it.
+/// Replies of participants without an API key: the token of a call allows its holder to answer it.
 struct SagaReplyOptions {
-  /// Where the sagas are; null: nobody may. It outlives the server.
+  /// The sagas' store; null: no replies. It must outlive the server.
   Store* store = nullptr;
-  std::string secret{};         ///< of the tokens; empty: nobody may
-  std::string secret_before{};  ///< older tokens may have been made with it
-  /// What participants need once for a step is 1.
+  std::string secret{};         ///< of the tokens; empty: no replies
+  std::string secret_before{};  ///< the previous secret, for older tokens
+  /// A participant that sends one reply for each step needs 1.
   std::uint32_t rate_of_step = 2;  ///< replies a second
   std::uint32_t burst_of_step = 10;
-  std::uint32_t rate = 2000;  ///< of all steps together
+  std::uint32_t rate = 2000;  ///< for all steps together
   std::size_t body_bytes_max = 384UL * 1024;
 };
 
-/// Says whose reply a request is, and whether it may go on now. Bounded: steps share places.
+/// Determines whose reply a request is, and whether it may continue now. Its memory is bounded:
+/// steps share counters.
 class ReplyGate {
  public:
   ReplyGate(SagaReplyOptions options, const Clock& clock);
 
   [[nodiscard]] const SagaReplyOptions& options() const noexcept { return options_; }
-  /// AUTH.DENIED for every token that is not to be taken, always in the same words. Asks no store.
+  /// AUTH.DENIED for every token that is not accepted, always with the same text. Does not query a
+  /// store.
   [[nodiscard]] Result<saga::ReplyClaim> claim(std::string_view token) const;
-  /// Counts it. False: too many of this step, or of all.
+  /// Counts the reply. Returns false if there are too many of this step, or of all.
   bool enter(const saga::ReplyClaim& claim);
 
  private:
@@ -48,7 +50,7 @@ class ReplyGate {
 
   const SagaReplyOptions options_;
   const Clock& clock_;
-  std::mutex mutex_;  // of both below
+  std::mutex mutex_;  // guards both members below
   flow::Valve all_;
   std::vector<flow::Valve> of_steps_;
 };

@@ -89,7 +89,7 @@ constexpr std::array table{
     Route{"POST", "/v1/events/batch", "publishEvents", Needs::operate, publish_events},
     Route{"GET", "/v1/events", "listEvents", Needs::read, list_events},
     Route{"GET", "/v1/events/{id}", "getEvent", Needs::read, get_event},
-    // Who may publish must not be able to send what is published elsewhere.
+    // A caller that may publish must not be able to choose where events are sent.
     Route{"POST", "/v1/subscriptions", "createSubscription", Needs::admin, create_subscription},
     Route{"GET", "/v1/subscriptions", "listSubscriptions", Needs::read, list_subscriptions},
     Route{"GET", "/v1/subscriptions/{id}", "getSubscription", Needs::read, get_subscription},
@@ -125,7 +125,7 @@ constexpr std::array table{
     Route{"GET", "/v1/audit/verify", "verifyAudit", Needs::admin, verify_audit},
 };
 
-/// Whether the path fits; then `names` are what stands for its braces.
+/// Whether the path matches; then `names` has the values of the parts in braces.
 bool fits(std::string_view path, std::span<const std::string> segments,
           std::vector<std::string>& names) {
   names.clear();
@@ -154,7 +154,7 @@ RouteMatch match_route(std::string_view method, std::span<const std::string> seg
   std::size_t fewest_names = std::numeric_limits<std::size_t>::max();
   for (const auto& route : table) {
     if (!fits(route.path, segments, names) || names.size() > fewest_names) continue;
-    // "messages/batch" is a path of its own and not the message "batch".
+    // "messages/batch" is a path of its own, not the message "batch".
     if (names.size() < fewest_names) match = {};
     fewest_names = names.size();
     match.methods.push_back(route.method);

@@ -42,7 +42,7 @@ Result<SagaAdmin> admin_of_sagas(const Call& call, Store& store) {
                                  .clock = call.options.clock});
 }
 
-/// The store that the request names, once everything else of it has been asked for.
+/// The store named by the request, after everything else of it was read.
 template <class Given>
 Result<SagaAdmin> admin_for(const Call& call, Given& given) {
   const auto store = store_of(call, given);
@@ -76,7 +76,8 @@ Duration wait_from(Query& query) {
   return wait ? std::chrono::milliseconds(*wait) : SagaAdmin::answer_wait;
 }
 
-/// How long a request waits for the owner of a saga: not at all while as many as may do so already.
+/// How long a request waits for the owner of a saga: not at all if the maximum of requests waits
+/// already.
 class OwnerWait {
  public:
   static OwnerWait of_act(const Call& call, Duration wanted) {
@@ -99,8 +100,8 @@ class OwnerWait {
   const Duration duration_;
 };
 
-/// The same for the same key of the same caller on the same path, so that a command that is sent
-/// again is applied once.
+/// The same id for the same key of the same caller on the same path, so that a repeated command is
+/// applied once.
 CommandId command_of(const Call& call, const std::string& key) {
   constexpr std::size_t digits = 32;
   std::string text;
@@ -117,8 +118,8 @@ Response answered(const SagaReceipt& answer, unsigned status_applied) {
   return response;
 }
 
-/// The same for the same key, call and answer: attempts of a call share its token, and callers may
-/// use its Idempotency-Key for whatever they answer.
+/// The same id for the same key, call and answer: attempts of a call share its token, and
+/// participants may use its Idempotency-Key for different answers.
 CommandId reply_command_of(const saga::ReplyClaim& claim, const std::string& key,
                            std::string_view body) {
   constexpr std::size_t digits = 32;
@@ -131,8 +132,8 @@ CommandId reply_command_of(const saga::ReplyClaim& claim, const std::string& key
   return CommandId::parse("t" + hex(sha256(text)).substr(0, digits)).value();
 }
 
-/// What becomes of a reply, for strangers: a step that is no longer current is nobody's fault, and
-/// its saga may be gone.
+/// The result of a reply, for callers without an API key: a step that is no longer current is not
+/// an error, and its saga may be gone.
 Response taken(const Call& call, const Result<SagaReceipt>& receipt) {
   const auto said = [](std::string_view result, unsigned status) {
     auto response = ok_with(wire::SagaReplyTaken{result});
@@ -282,7 +283,7 @@ Result<Response> list_saga_definitions(const Call& call) {
   if (!admin.ok()) return admin.error();
   auto definitions = admin->definitions(name.value_or(""));
   if (!definitions.ok()) return definitions.error();
-  // Participants' addresses concern those who run them.
+  // Addresses of participants are only for operators.
   if (call.caller.tenant) {
     for (auto& definition : *definitions) definition.text.clear();
   }

@@ -20,12 +20,12 @@
 
 namespace sagabox::server {
 
-/// A table that is served. The store outlives the server.
+/// A table that is served. The store must outlive the server.
 struct ServedTable {
-  TableName table;  ///< also its name in paths: no two are the same
+  TableName table;  ///< also its name in paths; names must be unique
   Store* store = nullptr;
-  OutboxSource outbox{};  ///< what writes go to; see `always`
-  /// Of that outbox.
+  OutboxSource outbox{};  ///< the outbox for writes; see `always`
+  /// The rules of that outbox.
   std::function<MessageRules()> rules = [] { return MessageRules{}; };
   /// Why a message with this payload would not be sent, where routes have schemas.
   std::function<Status(const std::string& topic, const Payload& payload)> check_payload =
@@ -34,7 +34,7 @@ struct ServedTable {
   std::string store_name{"default"};  ///< as `?store=` of the audit operations names it
 };
 
-/// The delivery hub that is served. The store outlives the server.
+/// The delivery hub that is served. The store must outlive the server.
 struct ServedHub {
   Store* store = nullptr;
   /// See HubAdminOptions.
@@ -48,52 +48,53 @@ struct ServedHub {
   bool routes = true;  ///< this process has the role of router
 };
 
-/// When a process counts as ready: it is not while something has been pending too long and nothing
-/// was delivered lately, nor while its store cannot be reached.
+/// When a process counts as ready. It does not while something has been pending too long and
+/// nothing was delivered recently, nor while its store cannot be reached.
 struct ReadyLimits {
   Duration oldest_pending_max = std::chrono::minutes(5);
   Duration last_success_max = std::chrono::minutes(1);
-  /// A write that the store did not take counts for so long, unless another one is taken.
+  /// How long a failed write counts, unless a later one succeeds.
   Duration failed_write_max = std::chrono::seconds(30);
-  /// A table is looked at no more often: everybody may ask.
+  /// A table is checked at most this often, because any caller may ask.
   Duration look_interval = std::chrono::seconds(1);
 };
 
 struct ApiOptions {
-  /// The first is meant by paths that name none.
+  /// The first is the default for paths without a table.
   std::vector<ServedTable> tables{};
   std::optional<ServedHub> hub{};
   ReadyLimits ready{};
   GroupWriterOptions writing{};
-  /// Bodies up to this size are read and checked where they arrive; longer ones by a worker.
+  /// Bodies up to this size are read and checked on the thread that receives them; longer ones by a
+  /// worker.
   std::size_t brief_bytes_max = 64UL * 1024;
-  /// Requests that may wait at the same time until a saga's owner has applied their command; those
-  /// beyond are answered at once, as pending. Replies by token have a bound of their own, so that
-  /// many of them do not take the places of operators. Together fewer than there are workers.
+  /// How many requests may wait at the same time until a saga's owner has applied their command;
+  /// the others are answered at once, as pending. Replies by token have a bound of their own, so
+  /// that many of them do not block operators. The sum must be less than the number of workers.
   std::uint32_t saga_waits_max = 2;
   std::uint32_t reply_waits_max = 1;
-  /// Who may answer calls of sagas by their tokens alone; nobody unless told.
+  /// Replies to calls of sagas with their tokens alone; disabled by default.
   SagaReplyOptions saga_replies{};
   std::string metrics_path = "/metrics";
-  /// How the header `Idempotency-Key` of requests that write is taken, where the store of the table
+  /// How the header `Idempotency-Key` of writing requests is handled, if the store of the table
   /// keeps keys; nullopt: it is ignored.
   std::optional<HttpIdempotencyOptions> idempotency{};
   /// See AdminOptions.
   std::function<Duration()> inbox_window = [] { return spi::inbox_window_default; };
-  /// Of the router that the outboxes have as their sink; none: there is none.
+  /// The state of the router that is the sink of the outboxes; empty if there is none.
   std::function<std::vector<DestinationState>()> destinations{};
   AskHeldUp held_up{};
   /// Sagas of this store that do not go on in this process; none: it runs none.
   std::function<std::vector<SagaFinding>(const Store& store)> saga_findings{};
 
-  /// These outlive the server.
-  const PrometheusMetrics* exposition = nullptr;  ///< nothing: no /metrics
+  /// These must outlive the server.
+  const PrometheusMetrics* exposition = nullptr;  ///< null: no /metrics
   Metrics* metrics = &no_metrics();
   Audit* audit = &no_audit();
   Logger* log = &no_log();
   const Clock* clock = &system_clock();
 
-  /// Names the option that is wrong.
+  /// An error names the option that is wrong.
   [[nodiscard]] Status check() const;
 };
 

@@ -7,10 +7,10 @@
 
 namespace sagabox::server {
 
-/// The store of that name; it may be left out where there is one only.
+/// The store of that name, which may be omitted if there is only one.
 Result<Store*> store_named(const ApiOptions& options, const std::optional<std::string>& name);
 
-/// As the query or body of a request names it.
+/// The store named in the query or body of a request.
 template <class Given>
 Result<Store*> store_of(const Call& call, Given& given) {
   return store_named(call.options, given.maybe_text("store"));

@@ -28,18 +28,18 @@ std::vector<const ServedTable*> stores_of(const Call& call) {
   return stores;
 }
 
-/// Where the database cannot tell, it is as this process found it at its start.
+/// If the database cannot tell, the result of the check at the start of this process.
 Result<bool> is_current(Store& store) {
   auto* const doctor = store.doctor();
   if (doctor == nullptr) return true;
   return doctor->is_current();
 }
 
-/// One that does not answer is told of like the others, with why.
+/// A store that does not answer is listed like the others, with the reason.
 wire::StoreState store_state_of(const Call& call, const ServedTable& one) {
   const auto current = is_current(*one.store);
   wire::StoreState state{.store = one.store_name, .current = current.ok() && *current};
-  // Names and errors have hosts and files in them.
+  // Names and errors may contain hosts and files.
   if (!call.caller.tenant) state.database = one.store->name();
   if (!current.ok()) {
     state.error =

@@ -12,8 +12,8 @@
 namespace sagabox::server::operations {
 namespace {
 
-/// The same for the same key of the same caller: a subscription that is asked for again is made
-/// once. Its answer has a secret, so it is not kept as those of other writes are.
+/// The same id for the same key of the same caller, so that a repeated request makes the
+/// subscription once. Its answer contains a secret, so it is not stored like those of other writes.
 SubscriptionId subscription_id_for(const Caller& caller, const std::string& key) {
   constexpr std::size_t digits = 32;
   std::string text;
@@ -23,7 +23,7 @@ SubscriptionId subscription_id_for(const Caller& caller, const std::string& key)
   return SubscriptionId::parse("k" + hex(sha256(text)).substr(0, digits)).value();
 }
 
-/// What an endpoint answered is shown to keys that may see payloads.
+/// Answers of an endpoint are shown to keys that may see payloads.
 Admin::PayloadToo answers_too(const Call& call) {
   return call.caller.payloads ? Admin::PayloadToo::yes : Admin::PayloadToo::no;
 }

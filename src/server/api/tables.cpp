@@ -12,14 +12,14 @@
 namespace sagabox::server::operations {
 namespace {
 
-/// A request lasts so long at most; whoever has more to purge asks again.
+/// Bounds the duration of a request; to purge more, the caller repeats it.
 constexpr std::uint64_t purge_rows_max = 10'000;
 
-/// Of the messages whose result the store refuses, so many are named.
+/// How many of the messages whose result the store refuses are named.
 constexpr std::size_t refused_max = 10;
 constexpr std::size_t unrouted_max = 10;
 
-/// Counts concern all tenants: who is bound to one gets the table's name and the time only.
+/// Counts cover all tenants: a caller bound to one gets only the table's name and the time.
 Result<wire::TableState> table_state_of(const Call& call, const ServedTable& table) {
   auto stats = table.store->outbox_admin().stats(table.table);
   if (!stats.ok()) return stats.error();

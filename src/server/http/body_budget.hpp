@@ -6,14 +6,14 @@
 
 namespace sagabox::server {
 
-/// How many bytes of bodies may be held at once, by all requests together. Safe from any thread.
+/// Bounds the memory for bodies of all requests together. Thread-safe.
 class BodyBudget {
  public:
   explicit BodyBudget(std::size_t bytes_max) : free_(bytes_max) {}
   BodyBudget(const BodyBudget&) = delete;
   BodyBudget& operator=(const BodyBudget&) = delete;
 
-  /// What one request holds; gives it back at its end.
+  /// The share of one request, which its destructor returns.
   class Hold {
    public:
     Hold() = default;
@@ -29,7 +29,7 @@ class BodyBudget {
       if (budget_ != nullptr) budget_->free_ += bytes_;
     }
 
-    /// False: so much is not free, and it holds what it held.
+    /// Returns false if there is not enough free; the share is unchanged then.
     [[nodiscard]] bool grow_to(std::size_t bytes) {
       if (bytes <= bytes_) return true;
       if (budget_ == nullptr || !budget_->take(bytes - bytes_)) return false;

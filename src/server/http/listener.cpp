@@ -22,9 +22,9 @@ using asio::ip::tcp;
 using ErrorCode = boost::system::error_code;
 
 constexpr auto accept_pause = std::chrono::milliseconds(100);
-/// For what was cut off to be gone.
+/// How long to wait until the connections that were cut are gone.
 constexpr auto cut_wait = std::chrono::milliseconds(500);
-/// Idle for longer, a connection makes room for another where there are too many.
+/// A connection idle for longer is closed to make room for another if there are too many.
 constexpr auto idle_min = std::chrono::seconds(1);
 
 }  // namespace
@@ -62,7 +62,7 @@ class Listener::Core {
  private:
   void accept();
   void accepted(tcp::socket socket);
-  /// Ends the connection that has been idle for longest; false: all are in use.
+  /// Closes the connection that has been idle for longest; returns false if all are in use.
   bool make_room();
 
   const ListenerOptions options_;
@@ -70,7 +70,7 @@ class Listener::Core {
   BodyBudget bodies_;
   SessionList sessions_;
   asio::io_context context_;
-  // Requests that are with a handler keep no operation of the context under way.
+  // Needed because requests that a handler processes have no pending operation in the context.
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   std::unique_ptr<Tls> tls_;
   tcp::acceptor acceptor_;
@@ -102,7 +102,7 @@ Status Listener::Core::open() {
   if (!error) acceptor_.bind(endpoint, error);
   if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
   if (error) {
-    // The configuration may be right: another process may end, an address may come up.
+    // The configuration may be right: the other process may end, or the address may be added.
     return Error{Code::tx_invalid_state, "cannot listen on " + options_.address + " port " +
                                              std::to_string(options_.port) + ": " +
                                              error.message() + "; give another address or port"};
@@ -125,7 +125,7 @@ void Listener::Core::accept() {
       accepted(std::move(socket));
       return accept();
     }
-    // Out of descriptors, most likely: they come back as connections end.
+    // Most likely out of descriptors, which become free as connections end.
     options_.log->log(LogLevel::warning, "accept failed", {{"error", error.message()}});
     retry_.expires_after(accept_pause);
     retry_.async_wait([this](ErrorCode cancelled) {
@@ -167,7 +167,7 @@ bool Listener::Core::stop() {
   const bool in_time = sessions_.wait_until_empty(options_.stop_timeout);
   for (const auto& session : sessions_.all()) session->cut();
   workers_.stop();
-  // A reply that comes later finds its connection closed.
+  // A later reply finds its connection closed.
   (void)sessions_.wait_until_empty(cut_wait);
   return in_time;
 }

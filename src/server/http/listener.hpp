@@ -11,27 +11,27 @@
 
 namespace sagabox::server {
 
-/// HTTP/1.1, with keep-alive, on threads of its own. Clients that are slow, too big or malformed
-/// cost a connection for a limited time and nothing else.
+/// HTTP/1.1, with keep-alive, on threads of its own. A slow, oversized or malformed client can only
+/// occupy one connection for a limited time.
 class Listener {
  public:
-  /// Listens when it returns. CONFIG.INVALID: the address is taken, no file can be read …
-  /// `handler` outlives it.
+  /// Listens when it returns. CONFIG.INVALID: the address is invalid, a file cannot be read …
+  /// `handler` must outlive it.
   static Result<std::unique_ptr<Listener>> start(ListenerOptions options, RequestHandler& handler);
-  /// Stops, and waits for handlers however long they take.
+  /// Stops, and waits for handlers without a limit.
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
   [[nodiscard]] std::uint16_t port() const noexcept;
   [[nodiscard]] std::size_t connections() const;
-  /// Reads certificate and key again, for connections to come. An error leaves the ones before.
+  /// Reads certificate and key again, for new connections. On an error the previous ones are kept.
   Status reload_certificate();
 
-  /// Accepts nothing more; requests that have come are answered, for `stop_timeout` at most. False
-  /// when some were cut off.
+  /// Accepts no more connections; requests that have arrived are answered, for at most
+  /// `stop_timeout`. Returns false if some were cut off.
   bool stop();
-  /// After a stop: false while a handler that did not answer in time still has its request.
+  /// After a stop: false while a handler that did not answer in time still processes its request.
   [[nodiscard]] bool has_ended() const;
 
  private:

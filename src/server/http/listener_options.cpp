@@ -17,8 +17,9 @@ Result<bool> is_loopback(const std::string& address) {
   boost::system::error_code error;
   const auto parsed = boost::asio::ip::make_address(numeric_address(address), error);
   if (!error) return parsed.is_loopback();
-  return Error{Code::config_invalid, "address " + quoted(address) +
-                                         " is no address; give one like 127.0.0.1, ::1 or 0.0.0.0"};
+  return Error{
+      Code::config_invalid,
+      "address " + quoted(address) + " is not an address; give one like 127.0.0.1, ::1 or 0.0.0.0"};
 }
 
 Status ListenerOptions::check() const {

@@ -8,21 +8,21 @@
 
 namespace sagabox::server {
 
-/// An HTTP request, whole and taken apart as far as HTTP goes.
+/// A complete HTTP request, parsed as far as HTTP goes.
 struct Request {
   std::string method;
-  std::string target;  ///< path and query as they came
+  std::string target;  ///< path and query, unchanged
   Headers headers{};   ///< names in lower case
   std::string body{};
 
-  /// Empty when it is not there; the first when it is there more than once.
+  /// Empty if it is missing; the first value if it occurs more than once.
   [[nodiscard]] std::string_view header(std::string_view name) const noexcept {
     for (const auto& [key, value] : headers) {
       if (key == name) return value;
     }
     return {};
   }
-  /// By its header: a body comes with it.
+  /// True if its header announces a body.
   [[nodiscard]] bool announces_body() const noexcept {
     const auto length = header("content-length");
     return !header("transfer-encoding").empty() ||
@@ -30,7 +30,7 @@ struct Request {
   }
 };
 
-/// The header where it is text of at most so many characters; else nothing.
+/// The header if it is valid text of at most this many characters; otherwise empty.
 std::string fitting_header(const Request& request, std::string_view name, std::size_t length_max);
 
 }  // namespace sagabox::server

@@ -10,23 +10,23 @@
 
 namespace sagabox::server {
 
-/// What a handler says of a request by its header.
+/// A handler's decision about a request, by its header.
 struct Admission {
-  /// The answer, and no body is read; nothing: it may come.
+  /// The answer to a refused request, whose body is not read; nullopt: continue.
   std::optional<Response> refused{};
-  std::string_view operation{"none"};  ///< by the name of the OpenAPI document; lives for ever
-  std::string key_id{};                ///< of the key that was used
-  /// With a body up to this size `begin` does not block; nothing: it may.
+  std::string_view operation{"none"};  ///< its name in the OpenAPI document; a static string
+  std::string key_id{};                ///< of the API key
+  /// With a body up to this size `begin` does not block; nullopt: it may.
   std::optional<std::size_t> brief_bytes_max{};
 };
 
-/// What a listener hands its requests to. Safe from any thread.
+/// Processes the requests of a listener. Thread-safe.
 class RequestHandler {
  public:
   virtual ~RequestHandler() = default;
-  /// Asked when the header is there and the body is not. Does not block.
+  /// Called after the header, before the body. Does not block.
   virtual Admission admit(const Request& header) = 0;
-  /// Replies once, now or later, from any thread. The request is gone when this returns.
+  /// Replies once, now or later, from any thread. The request is destroyed when this returns.
   virtual void begin(const Request& request, const Reply& reply) = 0;
 };
 

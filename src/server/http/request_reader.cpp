@@ -19,12 +19,13 @@ namespace http = beast::http;
 using ErrorCode = boost::system::error_code;
 using Header = http::request<http::string_body>;
 
-/// There at most once: two readers could each believe another one.
+/// Allowed at most once: two readers could otherwise use different values.
 constexpr std::array single_fields{http::field::host, http::field::content_length,
                                    http::field::transfer_encoding, http::field::authorization,
                                    http::field::content_type};
 
-/// Of the last chunk, and less is never left of a chunked body. The parser insists on it.
+/// The size of the last chunk; every chunked body has at least this much left. The parser requires
+/// it.
 constexpr std::size_t chunk_bytes_min = std::string_view("0\r\n\r\n").size();
 
 std::string_view view(beast::string_view text) { return {text.data(), text.size()}; }
@@ -69,7 +70,7 @@ std::optional<ReadProblem> problem_of(const Header& header) {
   if (!old && header.count(http::field::host) == 0) {
     return ReadProblem{400, "a request needs a Host header"};
   }
-  // The parser also takes a list.
+  // The parser also accepts a list.
   const auto length = view(header[http::field::content_length]);
   if (header.count(http::field::content_length) > 0 && !is_number(length)) {
     return ReadProblem{400, "Content-Length must be one number"};
@@ -152,7 +153,7 @@ RequestReader::Step RequestReader::read_header() {
     if (held_.empty()) return Step::needs_more;
     const auto parsed = parse();
     if (parsed == Parsed::refused) return Step::problem;
-    // The parser forgets the lines that it has taken.
+    // The parser drops lines that it has parsed.
     const auto waiting = parsed == Parsed::needs_more ? held_.size() : 0;
     if (header_bytes_ + waiting > limits_.header_bytes_max) {
       return refuse(431, too_long("the header", limits_.header_bytes_max));
@@ -189,7 +190,7 @@ RequestReader::Step RequestReader::read_body() {
     const auto parsed = parse();
     if (parsed == Parsed::refused) return Step::problem;
     if (parsed == Parsed::went_on) continue;
-    // What belongs to no body: the header of a chunk, or trailers.
+    // Data outside of the body: the header of a chunk, or trailers.
     if (held_.size() > limits_.header_bytes_max) {
       return refuse(431, too_long("the header of a chunk", limits_.header_bytes_max));
     }

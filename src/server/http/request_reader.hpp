@@ -15,7 +15,7 @@ namespace sagabox::server {
 struct ReaderLimits {
   std::size_t header_bytes_max = 0;
   std::size_t body_bytes_max = 0;
-  /// Of methods whose body means nothing: GET, HEAD, DELETE.
+  /// For methods that ignore the body: GET, HEAD, DELETE.
   std::size_t unused_body_bytes_max = 0;
 };
 
@@ -25,17 +25,17 @@ struct ReadProblem {
   std::string message;
 };
 
-/// HTTP/1.1 requests out of bytes, one after the other, without a socket. Strict: what two readers
-/// could understand differently is refused.
+/// Reads HTTP/1.1 requests from bytes, one after the other, without a socket. Strict: a request
+/// that two readers could interpret differently is refused.
 ///
-/// Holds at most the limits above and what was fed at once.
+/// Holds at most the limits above and the data of one `feed`.
 class RequestReader {
  public:
   enum class Step : std::uint8_t {
-    needs_more,  ///< `feed` before the next call
-    header,      ///< once a request: everything but the body is there; `next` goes on
-    request,     ///< all of it is there; `next_request` before the next call
-    problem,     ///< nothing more can be read
+    needs_more,  ///< call `feed` before the next call
+    header,      ///< once a request: everything except the body was read; `next` continues
+    request,     ///< the request is complete; call `next_request` before the next call
+    problem,     ///< no more can be read
   };
 
   explicit RequestReader(const ReaderLimits& limits);
@@ -45,25 +45,26 @@ class RequestReader {
 
   void feed(std::string_view bytes);
   Step next();
-  /// Goes on with what was fed behind the request before.
+  /// Continues with data that was fed after the previous request.
   void next_request();
 
-  /// Nothing of the next request has been fed.
+  /// True if nothing of the next request was fed.
   [[nodiscard]] bool is_between() const noexcept;
 
-  /// After `header`; without the body before `request`. Trailers of a chunked body are left out.
+  /// Valid after `header`; without the body before `request`. Trailers of a chunked body are
+  /// dropped.
   [[nodiscard]] const Request& request() const noexcept { return request_; }
   Request take_request() { return std::move(request_); }
-  /// Of a body that says so.
+  /// Nullopt if the request does not announce it.
   [[nodiscard]] std::optional<std::uint64_t> content_length() const noexcept {
     return content_length_;
   }
   [[nodiscard]] bool announces_body() const noexcept {
     return chunked_ || content_length_.value_or(0) > 0;
   }
-  /// So much of it has come.
+  /// How much of the body was read.
   [[nodiscard]] std::size_t body_bytes() const noexcept;
-  /// The client waits to be told to send its body.
+  /// True if the client waits for permission to send its body.
   [[nodiscard]] bool expects_continue() const noexcept { return expects_continue_; }
   [[nodiscard]] bool keep_alive() const noexcept { return keep_alive_; }
 
@@ -78,12 +79,12 @@ class RequestReader {
   Step read_body();
   Step have_header();
   Step refuse(unsigned status, std::string message);
-  /// Lets the parser take what it can of what is held.
+  /// Passes the held data to the parser.
   Parsed parse();
 
   ReaderLimits limits_;
   std::unique_ptr<Parser> parser_;
-  std::string held_;  // fed and not yet parsed
+  std::string held_;  // fed but not parsed yet
   std::size_t header_bytes_ = 0;
   std::size_t body_bytes_max_ = 0;
   Stage stage_ = Stage::header;

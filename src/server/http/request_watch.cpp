@@ -7,7 +7,7 @@
 namespace sagabox::server {
 namespace {
 
-/// Clients may call it anything.
+/// Clients may send any method.
 constexpr std::size_t method_length_max = 16;
 
 std::string_view status_class(unsigned status) {
@@ -32,7 +32,8 @@ void RequestWatch::answered(const AnsweredRequest& answered) {
   metrics_.histogram(metric::rest_request_seconds, {{"operation", answered.operation}})
       .observe(seconds);
   if (!log_.enabled(level_)) return;
-  // Neither path nor query: they name keys and ids of tenants. Nor the key, of course.
+  // The path and the query are omitted: they contain keys and ids of tenants. The API key is
+  // omitted, too.
   log_.log(level_, "request",
            {{"method", answered.method.substr(0, method_length_max)},
             {"operation", answered.operation},

@@ -9,20 +9,20 @@
 
 namespace sagabox::server {
 
-/// A request that has its answer.
+/// A request that was answered.
 struct AnsweredRequest {
-  std::string_view method;      ///< empty: no HTTP
+  std::string_view method;      ///< empty: not HTTP
   std::string_view request_id;  ///< its own, if it has one
-  std::string_view operation;   ///< "none": no path of ours, or no HTTP
+  std::string_view operation;   ///< "none": an unknown path, or not HTTP
   std::string_view key_id;      ///< empty: without a key
   unsigned status = 0;
   Duration took{};  ///< from its header to its answer
 };
 
-/// Counts requests and writes a line of the log for each. Safe from any thread.
+/// Counts requests and logs a line for each. Thread-safe.
 class RequestWatch {
  public:
-  /// `level`: of those lines. Both outlive it.
+  /// `level` is that of these lines. Metrics and log must outlive it.
   RequestWatch(Metrics& metrics, Logger& log, LogLevel level);
 
   void answered(const AnsweredRequest& answered);

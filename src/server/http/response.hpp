@@ -10,7 +10,7 @@ namespace sagabox::server {
 struct Response {
   unsigned status = 200;
   std::string content_type = "application/json";
-  Headers headers{};  ///< besides the content type and what the listener says of itself
+  Headers headers{};  ///< besides the content type and the listener's own headers
   std::string body{};
 };
 

@@ -44,7 +44,7 @@ std::string_view reason(unsigned status) {
     case 504:
       return "Gateway Timeout";
     default:
-      return "";  // as HTTP allows: nobody reads it
+      return "";  // allowed by HTTP; clients ignore it
   }
 }
 

@@ -7,10 +7,10 @@
 
 namespace sagabox::server {
 
-/// Tells a client that asked first to send its body.
+/// Tells a client that waits for it to send its body.
 inline constexpr std::string_view go_on_text = "HTTP/1.1 100 Continue\r\n\r\n";
 
-/// What is sent before the body of an answer.
+/// The text before the body of an answer.
 std::string response_head(const Response& response, bool keep_alive);
 
 }  // namespace sagabox::server

@@ -8,10 +8,10 @@
 namespace sagabox::server {
 namespace {
 
-/// How much of what a client still sends is taken after a last answer, so that it is not lost with
-/// the connection.
+/// How much data of a client is read after a last answer, so that the answer is not lost when the
+/// connection is closed.
 constexpr std::size_t linger_bytes_max = 4UL * 1024 * 1024;
-/// HTTP's own rules were broken, or a limit.
+/// A violation of HTTP itself, or of a limit.
 Code code_of(const ReadProblem& problem) {
   return problem.status == 413 || problem.status == 431 ? Code::request_too_large
                                                         : Code::request_invalid;
@@ -60,7 +60,7 @@ void Session::finish() {
   wire_->run([self = shared_from_this()] {
     self->finishing_ = true;
     if (self->phase_ == Phase::opening) return self->close();
-    // Not closed: what has been read just now may be a request, which will be answered.
+    // Not closed: data that was read just now may be a request, which will be answered.
     if (self->is_reading()) self->wire_->give_up();
     if (self->phase_ == Phase::ending) self->enter(Phase::ending, linger_timeout_at_stop);
   });
@@ -92,7 +92,7 @@ void Session::too_late() {
   }
   if (late_ || (phase_ != Phase::header && phase_ != Phase::body)) return close();
   late_ = true;
-  // What was read or written just now is not given up any more, and may be followed by more.
+  // A read or write that has just completed is not cancelled, and another may follow.
   enter(phase_, options().linger_timeout);
   wire_->give_up();
 }
@@ -103,7 +103,7 @@ void Session::close() {
   wire_->close();
 }
 
-/// For its first byte, for as long as a connection may be idle.
+/// Waits for its first byte, as long as a connection may be idle.
 void Session::wait_for_request() {
   late_ = false;
   admission_ = {};
@@ -178,7 +178,7 @@ bool Session::have_header() {
   keep_alive_ = reader_.keep_alive();
   admission_ = context_.handler.admit(request);
   if (admission_.refused) {
-    // Its body is not read: where it ends is not known.
+    // The body is not read, so its end is unknown.
     keep_alive_ = keep_alive_ && !reader_.announces_body();
     write(std::move(*admission_.refused));
     return false;

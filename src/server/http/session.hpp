@@ -16,7 +16,7 @@
 
 namespace sagabox::server {
 
-/// What all connections of a listener share. Outlives them.
+/// Shared by all connections of a listener. Must outlive them.
 struct SessionContext {
   const ListenerOptions& options;
   RequestHandler& handler;
@@ -27,8 +27,8 @@ struct SessionContext {
   std::atomic<bool> stopping{false};
 };
 
-/// One connection: reads a request, hands it over, writes the answer, and again. Everything runs on
-/// the strand of its wire.
+/// One connection: reads a request, passes it to the handler, writes the answer, and repeats.
+/// Everything runs on the strand of its wire.
 class Session final : public std::enable_shared_from_this<Session> {
  public:
   Session(SessionContext& context, std::unique_ptr<Wire> wire);
@@ -37,11 +37,11 @@ class Session final : public std::enable_shared_from_this<Session> {
   Session& operator=(const Session&) = delete;
 
   void start();
-  /// Ends after the request that is with its handler, if there is one. From any thread.
+  /// Ends after the current request, if there is one. Thread-safe.
   void finish();
-  /// Ends now. From any thread.
+  /// Ends now. Thread-safe.
   void cut();
-  /// Since when it waits for a request; BootTime::max(): it does not. From any thread.
+  /// Since when it waits for a request; BootTime::max() if it does not. Thread-safe.
   [[nodiscard]] BootTime idle_since() const noexcept {
     return BootTime(Duration(idle_since_.load(std::memory_order_relaxed)));
   }
@@ -61,7 +61,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   [[nodiscard]] const ListenerOptions& options() const { return context_.options; }
   [[nodiscard]] bool finishing() const { return finishing_ || context_.stopping; }
   [[nodiscard]] bool is_reading() const;
-  /// From now on, and no longer than `limit`.
+  /// Enters a phase, which may last at most `limit`.
   void enter(Phase phase, Duration limit);
   void too_late();
   void close();
@@ -69,10 +69,10 @@ class Session final : public std::enable_shared_from_this<Session> {
   void wait_for_request();
   void read_more();
   void have_read(Wire::End end, std::size_t bytes);
-  /// A read that came to nothing.
+  /// Handles a failed read.
   void have_not_read();
   void advance();
-  /// False: something else goes on with it.
+  /// Returns false if another operation continues with the request.
   bool have_header();
   void let_send();
   void have_request();
@@ -84,7 +84,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   void hang_up();
   void drain(std::size_t so_far);
 
-  /// The listener may end when its last connection is gone: with all that it is made of.
+  /// When the last connection is unregistered, the listener may end: so this is destroyed last.
   struct Registered {
     SessionList& sessions;
     Session* session;
@@ -92,7 +92,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   };
 
   SessionContext& context_;
-  Registered registered_;  // destroyed after what follows
+  Registered registered_;  // destroyed after the members below
   std::unique_ptr<Wire> wire_;
   RequestReader reader_;
   std::array<char, 16UL * 1024> bytes_{};
@@ -100,10 +100,10 @@ class Session final : public std::enable_shared_from_this<Session> {
   Phase phase_ = Phase::opening;
   std::atomic<Duration::rep> idle_since_{BootTime::max().time_since_epoch().count()};
   bool finishing_ = false;
-  bool late_ = false;        // the limit has passed and the read is being given up
-  std::uint64_t asked_ = 0;  // requests so far; answers to others than the last are too late
+  bool late_ = false;        // the limit has passed and the read is being cancelled
+  std::uint64_t asked_ = 0;  // requests so far; an answer to an earlier one is too late
 
-  // Of the request in hand.
+  // For the current request.
   Admission admission_;
   BodyBudget::Hold body_;
   std::string method_;

@@ -15,7 +15,7 @@ namespace sagabox::server {
 
 class Session;
 
-/// The connections that are there. Safe from any thread.
+/// The open connections. Thread-safe.
 class SessionList {
  public:
   explicit SessionList(RequestWatch& watch) : watch_(watch) {}
@@ -43,9 +43,9 @@ class SessionList {
     }
     return found;
   }
-  /// Null: none has been idle since then.
+  /// Null if none has been idle since then.
   [[nodiscard]] std::shared_ptr<Session> longest_idle(BootTime since) const;
-  /// False: some were there all the time.
+  /// Returns false if some were open all the time.
   bool wait_until_empty(Duration limit) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, limit, [&] { return sessions_.empty(); });

@@ -28,7 +28,7 @@ Result<std::shared_ptr<Tls::Context>> Tls::read(const TlsFiles& files) {
   if (error) return failed(files.certificate, error);
   context.use_private_key_file(files.key, ssl::context::pem, error);
   if (error) return failed(files.key, error);
-  // A key of another kind than the certificate's is taken without a look at it.
+  // OpenSSL accepts a key of another type than the certificate's without a check.
   if (SSL_CTX_check_private_key(context.native_handle()) != 1) {
     return Error{Code::config_invalid, "TLS file " + quoted(files.key) +
                                            ": it is not the key of the certificate in " +

@@ -10,7 +10,7 @@
 
 namespace sagabox::server {
 
-/// A certificate and its key, as connections are opened with them. Safe from any thread.
+/// The certificate and key for new connections. Thread-safe.
 class Tls {
  public:
   /// CONFIG.INVALID names the file that is wrong.
@@ -19,7 +19,7 @@ class Tls {
   Tls(const Tls&) = delete;
   Tls& operator=(const Tls&) = delete;
 
-  /// Reads the files again, for connections to come. An error leaves what was there.
+  /// Reads the files again, for new connections. On an error the previous ones are kept.
   Status reload();
   std::unique_ptr<Wire> wire(boost::asio::io_context& context, AcceptedSocket socket);
 

@@ -6,7 +6,7 @@ namespace sagabox::server {
 
 /// PEM files.
 struct TlsFiles {
-  std::string certificate;  ///< with the chain, the own one first
+  std::string certificate;  ///< with the chain, its own certificate first
   std::string key;
 };
 

@@ -23,7 +23,7 @@ using ErrorCode = boost::system::error_code;
 
 tcp::socket made_socket(asio::io_context& context, const AcceptedSocket& accepted) {
   tcp::socket socket(asio::make_strand(context));
-  ErrorCode ignored;  // what is no socket fails when it is read
+  ErrorCode ignored;  // an invalid socket fails at its first read
   socket.assign(accepted.version_six ? tcp::v6() : tcp::v4(), accepted.descriptor, ignored);
   socket.set_option(tcp::no_delay(true), ignored);
   return socket;
@@ -40,7 +40,7 @@ auto told(Wire::Done done) {
   };
 }
 
-/// What both kinds have in common: `Stream` is the socket, or TLS over it.
+/// Shared by both kinds: `Stream` is the socket, or TLS over it.
 template <class Stream>
 class SocketWire : public Wire {
  public:
@@ -53,7 +53,7 @@ class SocketWire : public Wire {
   void limit(Duration after, Act late) override {
     timer_.expires_after(std::chrono::ceil<asio::steady_timer::duration>(after));
     timer_.async_wait([this, late = std::move(late), number = ++limits_](const ErrorCode& error) {
-      // One that was on its way when another was set counts no more.
+      // A timer that fired before another limit was set is ignored.
       if (!error && number == limits_) late();
     });
   }
@@ -112,7 +112,7 @@ class TlsWire final : public SocketWire<asio::ssl::stream<tcp::socket>> {
         [done = std::move(done)](const ErrorCode& error) { done(end_of(error), 0); });
   }
   void end(Done done) override {
-    // An error where the other side is still sending: it has been told by then.
+    // An error if the other side is still sending, but close_notify was sent by then.
     stream_.async_shutdown([this, done = std::move(done)](const ErrorCode&) { end_socket(done); });
   }
 

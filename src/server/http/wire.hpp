@@ -18,7 +18,7 @@ class context;
 
 namespace sagabox::server {
 
-/// The bytes of one connection, plain or inside TLS, and a limit of time. Everything but `run` and
+/// The bytes of one connection, plain or with TLS, and a time limit. Everything except `run` and
 /// `run_now` is called, and calls back, on one strand.
 class Wire {
  public:
@@ -27,30 +27,30 @@ class Wire {
   using Act = std::function<void()>;
 
   virtual ~Wire() = default;
-  /// On the strand, soon. From any thread.
+  /// Runs `act` on the strand, soon. Thread-safe.
   virtual void run(Act act) = 0;
-  /// The same, but at once for those who are on it.
+  /// The same, but at once if the caller is on the strand.
   virtual void run_now(Act act) = 0;
-  /// Calls `late` after so long, unless another limit is set before.
+  /// Calls `late` after this time, unless another limit is set before.
   virtual void limit(Duration after, Act late) = 0;
 
-  /// Before anything else.
+  /// Call it first.
   virtual void open(Done done) = 0;
   virtual void read_some(std::span<char> into, Done done) = 0;
-  /// All of it; both stay where they are until then.
+  /// Writes everything; both texts must live until `done` is called.
   virtual void write(std::string_view head, std::string_view body, Done done) = 0;
-  /// Tells the other side that nothing more comes.
+  /// Tells the other side that no more data follows.
   virtual void end(Done done) = 0;
-  /// After that: what the other side still sends, as it is on the socket.
+  /// After `end`: reads the raw data that the other side still sends.
   virtual void drain_some(std::span<char> into, Done done) = 0;
 
-  /// What is under way ends as `given_up`.
+  /// Operations in progress end as `given_up`.
   virtual void give_up() = 0;
-  /// For good, and there is no limit any more.
+  /// Final; there is no time limit any more.
   virtual void close() = 0;
 };
 
-/// One that was accepted; a wire closes it.
+/// An accepted socket, which a wire closes.
 struct AcceptedSocket {
   int descriptor = -1;
   bool version_six = false;

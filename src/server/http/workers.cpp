@@ -32,7 +32,7 @@ void Workers::take(Task task) {
 }
 
 void Workers::stop() {
-  std::deque<Task> dropped;  // ends outside the lock
+  std::deque<Task> dropped;  // destroyed after the lock is released
   const std::scoped_lock lock(mutex_);
   stopping_ = true;
   dropped.swap(waiting_);
@@ -56,7 +56,7 @@ void Workers::run() {
     handler_.begin(task.request, task.reply);
     lock.lock();
     --running_;
-    // It may be the last to know its connection, whose end others wait for.
+    // The task may hold the last reference to its connection, whose end others wait for.
     lock.unlock();
     task = {};
     lock.lock();

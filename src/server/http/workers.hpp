@@ -12,31 +12,31 @@
 
 namespace sagabox::server {
 
-/// A request that was read, on its way to its answer.
+/// A request that was read and is not answered yet.
 struct Task {
   Request request;
   Reply reply;
-  BodyBudget::Hold body{};  ///< until the handler is through with the request
+  BodyBudget::Hold body{};  ///< held until the handler is done with the request
 };
 
-/// Threads for requests that wait for a store. Safe from any thread.
+/// Threads for requests that wait for a store. Thread-safe.
 class Workers {
  public:
   struct Options {
     std::uint32_t threads = 1;
-    std::uint32_t waiting_max = 0;  ///< for a thread; more are told to come back
+    std::uint32_t waiting_max = 0;  ///< waiting for a thread; more are refused with a retry hint
   };
-  /// The handler outlives it.
+  /// The handler must outlive it.
   Workers(RequestHandler& handler, const Options& options);
-  /// Waits for what runs, however long it does.
+  /// Waits for running requests without a limit.
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
   void take(Task task);
-  /// What nobody has begun is left unanswered from now on.
+  /// Requests that were not started are not answered from now on.
   void stop();
-  /// None is with the handler.
+  /// True if the handler processes none.
   [[nodiscard]] bool idle() const;
 
  private:

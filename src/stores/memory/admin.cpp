@@ -16,7 +16,7 @@ AuditedMessage audited(const TableName& table, const Slot& slot) {
   return {table, slot.id, slot.message.get(), slot.attempts};
 }
 
-/// The rows that have an id, as they are chosen from.
+/// The rows that have one id, for choose_row().
 struct Named {
   std::vector<Sequence> sequences;
   std::vector<RowOfId> rows;
@@ -147,12 +147,12 @@ Result<spi::MoveReply> Database::move(const spi::MoveRequest& request) {
 
 Result<spi::PurgeReply> Database::purge(const spi::PurgeRequest& request) {
   return faulty(Operation::purge, [&]() -> Result<spi::PurgeReply> {
-    Table::Released released;  // outlives the lock
+    Table::Released released;  // freed after the lock is released
     const std::lock_guard lock(mutex_);
     Table* rows = find(request.table);
     if (rows == nullptr) return no_table(request.table);
     const WallTime at = now();
-    // `until` leaves out what ended at that very moment; that is old enough.
+    // `until` is exclusive, but a row that ended at exactly that time is old enough.
     const MessageFilter old{
         .until = at - std::chrono::duration_cast<WallTime::duration>(request.older_than) +
                  WallTime::duration(1)};

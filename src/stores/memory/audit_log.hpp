@@ -12,13 +12,14 @@ namespace sagabox::memory {
 class AuditLog {
  public:
   void append(AuditEvent event);
-  /// From `first` to `last`, as somebody would who can write to the database. The head stays.
+  /// Deletes `first` to `last`, as an attacker with write access to the database could. The head
+  /// does not change.
   void remove(std::uint64_t first, std::uint64_t last);
   [[nodiscard]] std::vector<AuditEntry> read(std::uint64_t after, std::uint32_t rows_max) const;
   [[nodiscard]] const AuditHead& head() const noexcept { return head_; }
 
  private:
-  std::vector<std::shared_ptr<const AuditEntry>> entries_;  // by number, from 1
+  std::vector<std::shared_ptr<const AuditEntry>> entries_;  // ordered by number, from 1
   AuditHead head_;
 };
 

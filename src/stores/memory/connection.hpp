@@ -16,7 +16,7 @@ struct Connection::Session {
 
   std::shared_ptr<Database> database;
   std::shared_ptr<OpenTransaction> transaction;
-  /// Tells this connection's transactions apart.
+  /// Distinguishes the transactions of this connection.
   std::uint64_t begun = 0;
 };
 

@@ -7,11 +7,11 @@
 
 namespace sagabox::memory {
 
-/// What operators asked of one table.
+/// Pauses and replay jobs of one table.
 struct TableControls {
-  std::vector<Pause> pauses;  // by topic, the table's own first
+  std::vector<Pause> pauses;  // ordered by topic; the pause of the whole table is first
   std::uint64_t taken = 0;
-  std::vector<ReplayJob> jobs;  // job 1 first
+  std::vector<ReplayJob> jobs;  // ordered by number, from job 1
 
   [[nodiscard]] ReplayJob* find(ReplayJobId job) noexcept {
     return job.value == 0 || job.value > jobs.size() ? nullptr : &jobs[job.value - 1];

@@ -196,7 +196,7 @@ Result<spi::SettleReply> Database::settle(const spi::SettleRequest& request) {
     reply.parts.resize(fences.size());
     constexpr std::size_t no_part = SIZE_MAX;
     std::vector<std::size_t> part_of(options_.shards, no_part);
-    Table::Released released;  // outlives the lock
+    Table::Released released;  // freed after the lock is released
     released.reserve(request.items.size());
 
     const std::lock_guard lock(mutex_);
@@ -417,7 +417,8 @@ bool Database::fail_over() {
     const std::lock_guard lock(mutex_);
     if (!checkpoint_) return false;
     auto restored = checkpoint_->copy();
-    // What was lost are commits, not the schema: tables made since are there, and empty.
+    // A fail-over loses commits, not the schema: tables made since the checkpoint exist, and are
+    // empty.
     for (const auto& [name, table] : state_.tables) {
       auto& place = restored.tables[name];
       if (!place) place = std::make_unique<Table>(options_.shards);

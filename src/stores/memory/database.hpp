@@ -27,7 +27,7 @@ namespace sagabox::memory {
 using BusinessRows =
     std::map<std::string, std::map<std::string, std::string, std::less<>>, std::less<>>;
 
-/// One transaction in progress. Everything but `id` is guarded by the database's lock.
+/// One transaction in progress. The database's lock guards every member except `id`.
 struct OpenTransaction {
   struct Insert {
     Table* table = nullptr;
@@ -44,7 +44,7 @@ struct OpenTransaction {
   bool aborted = false;               ///< by a fail-over
 };
 
-/// What a fail-over can bring back.
+/// The state that a fail-over can restore.
 struct CommittedState {
   std::map<std::string, std::unique_ptr<Table>, std::less<>> tables;
   Ownership ownership;
@@ -61,8 +61,8 @@ struct CommittedState {
   [[nodiscard]] CommittedState copy() const;
 };
 
-/// The state behind a MemoryStore and everything that can be asked of it. One lock for all, held
-/// briefly. Thread-safe.
+/// The state behind a MemoryStore, and all its queries. One lock for everything, held briefly.
+/// Thread-safe.
 class Database final : public spi::OutboxStore,
                        public spi::OutboxAdminStore,
                        public spi::ControlStore,
@@ -81,7 +81,7 @@ class Database final : public spi::OutboxStore,
                                                     Sequence after,
                                                     std::uint32_t rows_max) override;
   Result<spi::SettleReply> settle(const spi::SettleRequest& request) override;
-  /// As `CommitBell` says; commits ring only with `Options::notifies`.
+  /// See `CommitBell`; commits ring only with `Options::notifies`.
   void wait(const TableName& table, Duration timeout) override;
   void wake(const TableName& table) override;
 
@@ -125,24 +125,24 @@ class Database final : public spi::OutboxStore,
   HubJobs& hub_jobs() noexcept { return hub_jobs_; }
   HubAdmin& hub_admin() noexcept { return hub_admin_; }
 
-  /// Draws the transaction's id: it is visible to reads from now on.
+  /// Assigns the transaction's id: reads can see it from now on.
   std::shared_ptr<OpenTransaction> begin_transaction();
-  /// False: a fail-over had aborted it.
+  /// Returns false if a fail-over had aborted it.
   bool commit(const std::shared_ptr<OpenTransaction>& transaction);
   void roll_back(const std::shared_ptr<OpenTransaction>& transaction);
   Result<std::vector<Written>> insert(OpenTransaction& transaction, const TableName& table,
                                       std::span<const std::shared_ptr<const Message>> messages);
   Status put(OpenTransaction& transaction, std::string_view table, std::string key,
              std::string value);
-  /// With null, what is committed.
+  /// With null, returns the committed value.
   Result<std::optional<std::string>> get(const OpenTransaction* transaction, std::string_view table,
                                          std::string_view key) const;
   [[nodiscard]] std::uint64_t count(std::string_view table) const;
 
   void set_faults(FaultPlan faults);
-  /// What goes wrong with the next call; asks the plan without a lock.
+  /// The fault of the next call; the plan is called without a lock.
   [[nodiscard]] Fault fault(Operation operation) const;
-  /// Does `work()` with what goes wrong around it.
+  /// Runs `work()` with the fault, if any, before or after it.
   template <class Work>
   auto faulty(Operation operation, Work&& work) -> decltype(work()) {
     const Fault wrong = fault(operation);
@@ -176,7 +176,8 @@ class Database final : public spi::OutboxStore,
   [[nodiscard]] Table* find(const TableName& table) const;
   static Error no_table(const TableName& table);
   CommitBell& bell(std::string_view table);
-  /// `LateCommits::none`: somebody else has drawn sequences, and nobody may overtake him.
+  /// With `LateCommits::none`: an error if another transaction has drawn sequences, because none
+  /// may overtake it.
   [[nodiscard]] std::optional<Error> other_writer(const OpenTransaction* me) const;
   void audit_death(const TableName& table, const Slot& row, WallTime at);
   spi::MoveReply::Item move_one(Table& rows, const spi::MoveRequest& request, std::size_t item,
@@ -184,14 +185,14 @@ class Database final : public spi::OutboxStore,
   [[nodiscard]] bool runs_replays(const spi::JobAdvance& request) const;
   /// The next batch of a running job; returns its size.
   Result<std::uint32_t> replay_next(Table& rows, ReplayJob& job, std::uint32_t rows_max);
-  /// What a read cannot see; nothing where transactions are not visible.
+  /// The transactions that a read cannot see; nullopt if transactions are not visible.
   [[nodiscard]] std::optional<spi::Horizon> horizon() const;
   void ring_commands(const OpenTransaction& transaction);
-  /// Where processes tell each other of commits.
+  /// Rings if processes notify each other of commits.
   void ring_if_told(std::string_view bell_name);
   /// Whether each fence holds.
   [[nodiscard]] std::vector<bool> held(const spi::Fencing& fencing) const;
-  /// Out of the transactions in progress.
+  /// Removes it from the transactions in progress.
   void end(const std::shared_ptr<OpenTransaction>& transaction);
   [[nodiscard]] WallTime now() const { return options_.clock->wall_now(); }
   [[nodiscard]] WallTime after(Duration ttl) const;
@@ -215,7 +216,7 @@ class Database final : public spi::OutboxStore,
   std::optional<CommittedState> checkpoint_;
   Timeline timeline_{1};
   std::vector<std::shared_ptr<OpenTransaction>> open_;  // ascending by id
-  const OpenTransaction* writer_ = nullptr;             // LateCommits::none: the only one
+  const OpenTransaction* writer_ = nullptr;             // LateCommits::none: the only writer
 
   std::mutex bells_mutex_;
   std::map<std::string, std::unique_ptr<CommitBell>, std::less<>> bells_;  // never removed

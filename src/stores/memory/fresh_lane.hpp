@@ -9,12 +9,12 @@
 
 namespace sagabox::memory {
 
-/// The sequences of one shard and lane, ascending. Rows that left stay as gaps until enough of
-/// them have come together; whether one is still there is asked of `live(sequence)`.
+/// The sequences of one shard and lane, ascending. Rows that left stay as gaps until there are
+/// enough of them; `live(sequence)` tells whether a row is still there.
 class FreshLane {
  public:
-  /// Rows of one commit come in ascending order, but may lie below what is here already: then
-  /// this returns true and `merge` must follow before anything else is asked.
+  /// Rows of one commit are appended in ascending order, but may be below existing ones. Then this
+  /// returns true, and `merge` must be called before any other member.
   bool append(Sequence sequence) {
     const bool in_order = sequences_.empty() || sequence > sequences_.back();
     const bool all_sorted = sorted_ == sequences_.size();
@@ -23,7 +23,7 @@ class FreshLane {
     return all_sorted && !in_order;
   }
 
-  /// Moves only what lies above the lowest late row.
+  /// Moves only the sequences above the lowest late row.
   void merge() {
     const auto begin = sequences_.begin() + static_cast<std::ptrdiff_t>(head_);
     auto from = sequences_.begin() + static_cast<std::ptrdiff_t>(sorted_);
@@ -39,7 +39,7 @@ class FreshLane {
     sorted_ = sequences_.size();
   }
 
-  /// One that was live is not any more.
+  /// A live row has left.
   template <class Live>
   void one_left(Live&& live) {
     ++gaps_;
@@ -58,14 +58,14 @@ class FreshLane {
     }
   }
 
-  /// Also those that have left and are still a gap.
+  /// Also true for rows that have left and are still a gap.
   [[nodiscard]] bool contains(Sequence sequence) const {
     return std::binary_search(sequences_.begin() + static_cast<std::ptrdiff_t>(head_),
                               sequences_.end(), sequence);
   }
 
-  /// Calls `visit(sequence)` ascending from above `after` until it returns false; before each,
-  /// `expect` with all that is still to come.
+  /// Calls `visit(sequence)` in ascending order from above `after` until it returns false; before
+  /// each, calls `expect` with all remaining sequences.
   template <class Visit, class Expect>
   void each_after(Sequence after, Visit&& visit, Expect&& expect) const {
     const auto begin = sequences_.begin() + static_cast<std::ptrdiff_t>(head_);
@@ -85,7 +85,7 @@ class FreshLane {
   }
 
   std::vector<Sequence> sequences_;
-  std::size_t head_ = 0;    // everything before has left
+  std::size_t head_ = 0;    // all sequences before it have left
   std::size_t sorted_ = 0;  // ascending up to here
   std::size_t gaps_ = 0;    // between head and end
 };

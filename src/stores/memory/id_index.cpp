@@ -13,7 +13,7 @@ struct Entry {
   Sequence sequence{};
 };
 
-/// An id that is looked for.
+/// An id to look up.
 struct Wanted {
   std::size_t hash = 0;
   const MessageId* id = nullptr;

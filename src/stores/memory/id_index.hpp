@@ -7,19 +7,19 @@
 
 namespace sagabox::memory {
 
-/// Finds rows by their message id. Holds a hash and a sequence an id; the id itself is in the slot,
-/// and with it the next older row that has the same.
+/// Finds rows by their message id. Stores a hash and a sequence for each id; the slot has the id
+/// itself, and the next older row with the same id.
 class IdIndex {
  public:
-  /// `rows` outlives the index.
+  /// `rows` must outlive the index.
   explicit IdIndex(Rows& rows);
   ~IdIndex();
 
-  /// The newest row that has it; `Slot::older` is the next.
+  /// The newest row with this id; `Slot::older` is the next.
   [[nodiscard]] std::optional<Sequence> find(const MessageId& id) const;
-  /// The row is in `rows`, and newer than all that have its id.
+  /// The row must be in `rows`, and newer than all rows with its id.
   void insert(const MessageId& id, Sequence sequence);
-  /// Before the row leaves `rows`.
+  /// Call it before the row leaves `rows`.
   void erase(const MessageId& id, Sequence sequence);
 
  private:

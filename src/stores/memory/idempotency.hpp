@@ -13,7 +13,7 @@ class Database;
 
 using IdempotencyRecords = std::map<IdempotencyKey, IdempotencyRecord>;
 
-/// The role of a database that keeps records of requests.
+/// The role of a database that stores records of requests.
 class Idempotency final : public spi::IdempotencyStore {
  public:
   explicit Idempotency(Database& database) : database_(database) {}
@@ -30,7 +30,7 @@ class Idempotency final : public spi::IdempotencyStore {
   Result<std::optional<IdempotencyRecord>> get(const IdempotencyKey& key) override;
 
  private:
-  /// Those of them that the holder of the ticket may change; the others answer false.
+  /// Applies the changes whose ticket still holds its record; false for the others.
   template <class Change>
   std::vector<bool> apply_all(std::span<const Change> changes);
   std::uint64_t remove_expired(std::uint32_t rows_max);

@@ -24,7 +24,7 @@ const BarrierRow* find_barrier(const InboxRows& rows, const BarrierKey& key) {
   return found == rows.barriers.end() ? nullptr : &found->second;
 }
 
-/// At most `rows_max` that fit, the oldest first.
+/// The oldest that match, at most `rows_max`.
 template <class Rows, class Time>
 std::uint64_t remove_oldest(Rows& rows, WallTime until, std::uint32_t rows_max, Time&& time) {
   std::vector<std::pair<WallTime, typename Rows::key_type>> old;

@@ -29,12 +29,12 @@ struct BarrierRow {
   WallTime keep_until{};
 };
 
-/// What was noted: by a transaction, or by all that have committed.
+/// The inbox records of one transaction, or of all that have committed.
 struct InboxRows {
   std::map<IdempotencyKey, WallTime> keys;
   std::map<BarrierKey, BarrierRow> barriers;
 
-  /// Those of `other` replace their own.
+  /// Records of `other` replace existing ones.
   void add(InboxRows other);
 };
 

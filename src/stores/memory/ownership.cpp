@@ -87,7 +87,7 @@ void Ownership::withdraw(const WorkerId& worker, std::span<const spi::Scope> sco
 
 void Ownership::leave(const WorkerId& worker) {
   const auto known = workers_.find(worker);
-  // Not `now`: a clock that steps back must not bring it to life again.
+  // Not `now`: after a clock stepped back, the lease would be valid again.
   if (known != workers_.end()) known->second.lease_until = WallTime::min();
 }
 

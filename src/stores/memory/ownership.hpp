@@ -15,7 +15,8 @@ namespace sagabox::memory {
 /// clock.
 class Ownership {
  public:
-  /// False: this id's lease has run out before; a worker starts anew under a new id.
+  /// Returns false if this id's lease has run out before; the worker then starts again under a new
+  /// id.
   Result<bool> join(const WorkerId& worker, WallTime lease_until,
                     std::span<const spi::Scope> scopes, std::uint16_t shards, WallTime now);
   bool renew(const WorkerId& worker, WallTime lease_until, WallTime now);
@@ -27,8 +28,8 @@ class Ownership {
   void withdraw(const WorkerId& worker, std::span<const spi::Scope> scopes);
   void leave(const WorkerId& worker);
 
-  /// The owners of a scope's shards by number, for fences; nothing for an unknown scope. Valid
-  /// until the next change.
+  /// The owners of a scope's shards by number, for fences; empty for an unknown scope. Valid until
+  /// the next change.
   [[nodiscard]] std::span<const spi::ShardOwner> owners(std::string_view scope) const;
 
  private:
@@ -39,7 +40,7 @@ class Ownership {
 
   [[nodiscard]] const Worker* live(const WorkerId& worker, WallTime now) const;
   [[nodiscard]] bool owns_any(const WorkerId& worker) const;
-  /// An id that is gone and owns nothing need not be remembered.
+  /// Drops departed ids that own nothing.
   void forget_departed(WallTime now);
 
   std::map<WorkerId, Worker> workers_;

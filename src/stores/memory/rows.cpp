@@ -7,7 +7,7 @@
 namespace sagabox::memory {
 namespace {
 
-/// Counters, id, key and topic: what is looked at before a handler runs.
+/// The counters, id, key and topic, which are read before a handler runs.
 constexpr std::size_t message_head_bytes = 192;
 
 void fetch(const void* from, std::size_t bytes) {

@@ -15,27 +15,28 @@ namespace sagabox::memory {
 
 enum class SlotState : std::uint8_t {
   empty,
-  open,  ///< written by a transaction that has not ended: nobody else sees it
+  open,  ///< written by a transaction that has not ended; not visible to others
   pending,
   done,
   dead,
   quarantined,
 };
 
-/// What few rows have, kept out of the slot. Never changed once shared: see `amend`.
+/// Data that few rows have, kept out of the slot. Never changed once shared: see `amend`.
 struct Trouble {
   std::optional<Code> code;  ///< of the last failure
   std::string error;
   std::string decode_error;
-  std::string tenant;  ///< of a row that cannot be decoded
-  std::string note;    ///< quarantined: why
+  std::string tenant;  ///< if the row cannot be decoded
+  std::string note;    ///< why it is quarantined
   std::uint32_t replays = 0;
   std::vector<FailedAttempt> history;
-  /// How attempts up to this one failed is settled: a failure with the same number spent nothing.
+  /// The result of attempts up to this one is final: another failure with such a number is not
+  /// recorded.
   std::uint32_t failed_for_good = 0;
 };
 
-/// A row without its sequence, which is its place.
+/// A row without its sequence, which its position implies.
 struct Slot {
   MessageId id;
   SlotState state = SlotState::empty;
@@ -50,7 +51,7 @@ struct Slot {
   std::uint32_t bytes = 0;
   TransactionId writer{};
   WallTime written_at{};
-  /// Of a row that waits; of one that is done, dead or quarantined, when it became so.
+  /// For a waiting row, when it is due; for a done, dead or quarantined one, when it ended.
   WallTime due{};
   std::uint64_t key_hash = 0;
   Sequence older{};  ///< the next older row that has the same id; 0: there is none
@@ -58,32 +59,32 @@ struct Slot {
   std::shared_ptr<const Trouble> trouble;
 
   [[nodiscard]] bool pending() const noexcept { return state == SlotState::pending; }
-  /// Read by sequence, not by time.
+  /// True if it is read by sequence, not by time.
   [[nodiscard]] bool fresh() const noexcept { return pending() && !waits; }
 };
 
-/// Slots by sequence. Sequences are dense, so a row is found by its place: chunks of slots, given
-/// back when their last row is gone.
+/// Slots by sequence. Sequences are dense, so a row is found by its index in chunks of slots; a
+/// chunk is freed when its last row is gone.
 class Rows {
  public:
   [[nodiscard]] Slot* find(Sequence sequence) noexcept;
   [[nodiscard]] const Slot* find(Sequence sequence) const noexcept;
 
-  /// Rows are asked for in the order of a lane, which is no order the processor can foresee: these
-  /// fetch what `find`, and then a reader of the message, will look at soon.
+  /// Rows are read in the order of a lane, which the processor cannot predict: these functions
+  /// prefetch the data that `find`, and then a reader of the message, will need soon.
   void expect(Sequence sequence) const noexcept;
   void expect_message(Sequence sequence) const noexcept;
 
-  /// The empty slot of a sequence that has none yet.
+  /// Returns the empty slot of a sequence that has none yet.
   Slot& create(Sequence sequence);
   void erase(Sequence sequence);
 
-  /// Keep `oldest_pending` cheap: called whenever a row becomes or stops being pending.
+  /// These keep `oldest_pending` cheap: call them whenever a row becomes pending or stops being so.
   void pending_added(Sequence sequence);
   void pending_removed(Sequence sequence);
   [[nodiscard]] const Slot* oldest_pending() const;
 
-  /// Calls `visit(sequence, slot)` for every row that is not empty, ascending.
+  /// Calls `visit(sequence, slot)` for every non-empty row, in ascending order.
   template <class Visit>
   void each(Visit&& visit) const {
     for (std::size_t c = 0; c < chunks_.size(); ++c) {

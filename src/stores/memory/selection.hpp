@@ -8,16 +8,17 @@
 
 namespace sagabox::memory {
 
-/// Of a committed row.
+/// The state of a committed row.
 [[nodiscard]] MessageState state_of(const Slot& slot) noexcept;
 [[nodiscard]] SlotState slot_state(MessageState state) noexcept;
 
-/// When it ended; of a pending row, when it was written.
+/// When the row ended; for a pending row, when it was written.
 [[nodiscard]] WallTime age_from(const Slot& slot) noexcept;
 
-/// All of the filter but its sequences. What cannot be decoded has no tenant, topic, type or key.
+/// Checks the whole filter except its sequences. A row that cannot be decoded has no tenant, topic,
+/// type or key.
 [[nodiscard]] bool fits(const Slot& slot, const MessageFilter& filter);
-/// Empty where it cannot be decoded.
+/// Empty if the message cannot be decoded.
 [[nodiscard]] std::string_view tenant_of(const Slot& slot) noexcept;
 
 struct RecordParts {

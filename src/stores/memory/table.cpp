@@ -9,7 +9,7 @@
 namespace sagabox::memory {
 namespace {
 
-/// A message is known only when its slot is there.
+/// The prefetch of a message needs its slot to be cached first.
 constexpr std::size_t slots_ahead = 8;
 constexpr std::size_t messages_ahead = 4;
 

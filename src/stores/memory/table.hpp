@@ -21,13 +21,13 @@
 
 namespace sagabox::memory {
 
-/// Consecutive sequences that one insert drew.
+/// Consecutive sequences that one insert has drawn.
 struct Drawn {
   Sequence first{};
   std::uint64_t count = 0;
 };
 
-/// How much a read may still return; the first row always fits.
+/// The bytes that a read may still return; the first row always fits.
 class ReadBudget {
  public:
   explicit ReadBudget(std::size_t bytes_max) : bytes_max_(bytes_max) {}
@@ -41,7 +41,7 @@ class ReadBudget {
     bytes_ += bytes;
     return true;
   }
-  /// A row did not fit: the read ends here.
+  /// A row did not fit, so the read ends.
   [[nodiscard]] bool spent() const noexcept { return spent_; }
 
  private:
@@ -51,15 +51,15 @@ class ReadBudget {
   bool spent_ = false;
 };
 
-/// The rows of one outbox table. Not thread-safe; time comes in.
+/// The rows of one outbox table. Not thread-safe; the time is a parameter.
 class Table {
  public:
   explicit Table(std::uint16_t shards);
 
-  /// The committed rows of another table; those of open transactions are left out.
+  /// A copy of the committed rows, without those of open transactions.
   [[nodiscard]] std::unique_ptr<Table> committed_copy() const;
 
-  /// All or none. `drawn` says what `publish` or `discard` must be told later.
+  /// Inserts all or none. Pass `drawn` to `publish` or `discard` later.
   Result<std::vector<Written>> insert(TransactionId writer,
                                       std::span<const std::shared_ptr<const Message>> messages,
                                       WallTime now, Drawn& drawn);
@@ -76,32 +76,32 @@ class Table {
   [[nodiscard]] spi::RetryingKeysReply read_retrying_keys(Shard shard, Sequence after,
                                                           std::uint32_t rows_max) const;
 
-  /// What a settle lets go of, to be freed without the lock.
+  /// The messages that a settle releases, to be freed after the lock is released.
   using Released = std::vector<std::shared_ptr<const Message>>;
-  /// False when there is no such pending row. The caller checked the fence.
+  /// Returns false if there is no such pending row. The caller has checked the fence.
   bool settle(const spi::Settlement& item, WallTime now, bool retain_done, Released& released);
 
   [[nodiscard]] spi::TableStats stats(WallTime now) const;
   [[nodiscard]] std::vector<Inspected> inspect() const;
   bool corrupt(Sequence sequence);
-  /// Out of the lane it is read from, though it says that it is in one.
+  /// Corrupts the row: removes it from the lane that it is read from, but not from its own state.
   bool misplace(Sequence sequence);
 
-  /// A committed row; null for what is not there and what is still being written.
+  /// A committed row; null if there is none or it is not committed yet.
   [[nodiscard]] const Slot* row(Sequence sequence) const noexcept;
   /// Every committed row that has this id, newest first.
   [[nodiscard]] std::vector<Sequence> find(const MessageId& id) const;
-  /// Whether a message of the row's tenant and id is pending. With it the row, which has ended,
-  /// cannot be.
+  /// Whether another message with the row's tenant and id is pending. If so, the row, which has
+  /// ended, cannot become pending.
   [[nodiscard]] bool is_pending_again(Sequence sequence) const;
   struct Selection {
     std::vector<Sequence> rows;
-    bool exhausted = true;  ///< nothing more fits
+    bool exhausted = true;  ///< nothing more matches
   };
-  /// Rows of one state that fit, by sequence, above `after`.
+  /// Matching rows of one state above `after`, by sequence.
   [[nodiscard]] Selection select(MessageState state, const MessageFilter& filter, Sequence after,
                                  std::uint32_t rows_max) const;
-  /// How many fit, and the last of them.
+  /// The number of matching rows, and the last sequence of them.
   struct Extent {
     std::uint64_t rows = 0;
     Sequence last{};
@@ -110,7 +110,7 @@ class Table {
   /// Pending rows that no read returns.
   [[nodiscard]] std::vector<spi::Stray> strays(std::uint32_t rows_max) const;
 
-  /// What an operator does to a row; the caller knows that its state allows it.
+  /// What an operator does to a row; the caller has checked that its state allows it.
   void replay(Sequence sequence, TransactionId writer, WallTime now, bool as_new);
   void quarantine(Sequence sequence, const std::string& note, WallTime now);
   void release(Sequence sequence, WallTime now);
@@ -124,17 +124,17 @@ class Table {
     std::set<Sequence> retrying;  // rows with a key that wait for a retry
   };
 
-  /// The row that the message would be a duplicate of.
+  /// The row whose duplicate the message would be.
   [[nodiscard]] std::optional<Sequence> known(const Message& message) const;
   void fill(Slot& slot, Sequence sequence, TransactionId writer,
             const std::shared_ptr<const Message>& message, WallTime now) const;
   [[nodiscard]] spi::Row row_of(Sequence sequence, const Slot& slot) const;
-  /// Out of the lane it is read from.
+  /// Removes the row from the lane it is read from.
   void leave_lane(Sequence sequence, Slot& slot);
   void enter_waiting(Sequence sequence, Slot& slot, WallTime due);
   void finish(Sequence sequence, Slot& slot, WallTime now, bool retain, Released& released);
   void bury(Sequence sequence, Slot& slot, SlotState state, WallTime now);
-  /// Calls `visit(sequence, slot)` for rows that fit, ascending, until it returns false.
+  /// Calls `visit(sequence, slot)` for matching rows in ascending order, until it returns false.
   template <class Visit>
   void each_fitting(MessageState state, const MessageFilter& filter, Sequence after,
                     Visit&& visit) const;

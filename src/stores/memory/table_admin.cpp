@@ -207,7 +207,7 @@ bool Table::misplace(Sequence sequence) {
   Slot* slot = rows_.find(sequence);
   if (slot == nullptr || !slot->pending()) return false;
   leave_lane(sequence, *slot);
-  // It says that it waits, so that every count stays right when it leaves.
+  // Marked as waiting, so that the counts are still right when it leaves.
   slot->waits = true;
   ++counts_.waiting;
   return true;

@@ -18,7 +18,7 @@ void note_failure(Slot& slot, const spi::Settlement& item, WallTime now) {
     }
     if (item.attempts <= trouble.failed_for_good) return;
     add_failure(trouble.history, {item.attempts, now, item.code, item.error});
-    // One that only writes its attempt down is still under way: how it ends replaces this.
+    // A recorded attempt may still be running: its final result replaces this one.
     if (item.verdict != spi::Verdict::attempt) trouble.failed_for_good = item.attempts;
   });
 }

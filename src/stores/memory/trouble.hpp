@@ -7,7 +7,7 @@
 
 namespace sagabox::memory {
 
-/// Changes what few rows have; a copy of the row made before keeps what it had.
+/// Changes the rare data of a row; earlier copies of the row keep the old data.
 template <class Change>
 void amend(Slot& slot, Change&& change) {
   auto trouble =
@@ -16,7 +16,8 @@ void amend(Slot& slot, Change&& change) {
   slot.trouble = std::move(trouble);
 }
 
-/// Code and error are those of the last failure; the history takes it if it spent an attempt.
+/// Sets code and error to those of the last failure; a failure that used an attempt is added to the
+/// history.
 void note_failure(Slot& slot, const spi::Settlement& item, WallTime now);
 
 }  // namespace sagabox::memory

@@ -89,7 +89,7 @@ class PostgresStore final : public Store {
   }
   [[nodiscard]] std::string name() const override { return name_; }
 
-  /// Whether the server can be reached and takes us. Before anybody uses the store.
+  /// Checks that the server can be reached and accepts us, before the store is used.
   Status connect() {
     auto connection = context_.owners.take();
     if (!connection.ok()) return connection.error();
@@ -144,7 +144,7 @@ class PostgresStore final : public Store {
             [this](const TableName& table) { wake_.ring(table); }};
   }
 
-  /// All definitions sleep and wake together.
+  /// All saga definitions share one flag sequence.
   const WatchedFeed saga_commands{.name = "saga_commands", .flags = "saga_commands_flags"};
   Context context_;
   std::string name_;
@@ -208,7 +208,7 @@ ConnectSettings settings_of(const std::string& url, const Options& options) {
           .clock = options.clock};
 }
 
-/// Connects anew in every call.
+/// Opens a new connection in every call.
 class PostgresSchema final : public spi::SchemaStore {
  public:
   PostgresSchema(sql::Sections sections, const Names& names, ConnectSettings settings,

@@ -68,7 +68,7 @@ Result<spi::ListReply> AdminStore::list(const spi::ListRequest& request) {
 }
 
 Result<std::optional<MessageRecord>> AdminStore::find(const spi::FindRequest& request) {
-  // One more than an error names.
+  // One more than an error message names.
   constexpr int tenants_max = 6;
   std::optional<std::string_view> state;
   if (request.state) state = state_name(*request.state);

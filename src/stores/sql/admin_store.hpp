@@ -13,11 +13,11 @@
 
 namespace sagabox::sql {
 
-/// Where counting costs, `stats` counts so many of a state; beyond, it tells what the server
-/// estimates.
+/// Where counting is expensive, `stats` counts up to this many rows of a state; a larger number is
+/// the server's estimate.
 inline constexpr std::int64_t stats_rows_exact = 10'000;
 
-/// What operators ask of an outbox.
+/// The operators' statements for an outbox.
 struct AdminStatements {
   template <class Call>
   void each(Call&& call) {
@@ -57,7 +57,7 @@ struct AdminStatements {
   Statement strays;
 };
 
-/// What operators see and do. An act is one transaction, its audit events included.
+/// What operators can see and do. An action is one transaction, including its audit events.
 class AdminStore : public spi::OutboxAdminStore {
  public:
   AdminStore(Sections& sections, OperatorParts parts)
@@ -73,7 +73,7 @@ class AdminStore : public spi::OutboxAdminStore {
   Result<std::vector<spi::Stray>> strays(const TableName& table, std::uint32_t rows_max) override;
 
  private:
-  /// Rows that a move takes, each once, in the order asked.
+  /// Rows that a move takes, each once, in the order requested.
   struct MovedRows {
     std::vector<Sequence> pending;
     std::vector<std::string> pending_ids;

@@ -10,7 +10,7 @@
 namespace sagabox::sql {
 namespace {
 
-/// Without its row, which may have been deleted, the head is that of an empty log.
+/// If its row is missing (it may have been deleted), the head is that of an empty log.
 AuditHead head_from(const Rows& rows) {
   if (rows.empty()) return {};
   return {rows.front().natural(0), digest_of(rows.front().text(1))};
@@ -20,7 +20,7 @@ AuditEntry entry_from(const Row& row) {
   const auto text = [&](int column) { return std::string(row.text(column)); };
   AuditEntry entry;
   entry.number = row.natural(0);
-  // A name that this version does not know makes the entry's hash wrong, and is found so.
+  // A kind that this version does not know makes the entry's hash wrong, so that it is reported.
   entry.event.kind = audit_from_name(row.text(1)).value_or(AuditKind{});
   entry.event.at = row.time(2);
   entry.event.table = text(3);

@@ -13,22 +13,22 @@ namespace sagabox::sql {
 struct AuditStatements {
   explicit AuditStatements(Sections& sections);
 
-  Statement lock_head;  ///< nothing else appends until the transaction ends
+  Statement lock_head;  ///< no other transaction appends until this one ends
   Statement head;
   Statement append;
   Statement move_head;
   Statement read;
 };
 
-/// Appends to the audit log within a transaction of somebody else. Appending locks the row that
-/// says where the log ends until that transaction ends: append last.
+/// Appends to the audit log within the caller's transaction. Appending locks the row with the end
+/// of the log until that transaction ends: append last.
 class AuditChain {
  public:
   /// `head_table` is named in the error when its row is missing.
   AuditChain(Sections& sections, std::string head_table)
       : statements_(sections), head_table_(std::move(head_table)) {}
 
-  /// Returns where the log ends now.
+  /// Returns the new end of the log.
   Result<AuditHead> append(Session& session, std::span<const AuditEvent> events) const;
   [[nodiscard]] const AuditStatements& statements() const noexcept { return statements_; }
 

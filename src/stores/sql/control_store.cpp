@@ -85,7 +85,7 @@ Values job_values(const spi::NewReplayJob& request, const Extent& extent, WallTi
           request.as_new};
 }
 
-/// The one shard of the scope that runs replays.
+/// For the one shard of the scope that runs replays.
 Values fence_values(const spi::JobAdvance& request) {
   const auto& [scope, owner, fences] = request.fencing;
   return {scope, fences.front().shard.value, owner.view(), fences.front().epoch.value};

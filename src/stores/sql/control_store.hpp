@@ -43,7 +43,7 @@ class ControlStore final : public spi::ControlStore {
   Result<ReplayJob> create_in(Session& session, const spi::NewReplayJob& request);
   Result<ReplayJob> change_in(Session& session, const spi::JobChange& change);
   Result<spi::JobAdvanceReply> advance_in(Session& session, const spi::JobAdvance& request);
-  /// The next messages of a job: how many, and the job as it is then.
+  /// Replays the next messages of a job: returns how many, and the job afterwards.
   Result<spi::JobAdvanceReply> replay_next(Session& session, const spi::JobAdvance& request,
                                            const ReplayJob& job);
   Result<ReplayJob> lock_job(Session& session, const TableName& table, ReplayJobId job);

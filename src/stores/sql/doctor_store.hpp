@@ -13,7 +13,7 @@ namespace sagabox::sql {
 struct DoctorStatements {
   explicit DoctorStatements(Sections& sections);
 
-  Statement indexes;  ///< the names of those that are there and valid
+  Statement indexes;  ///< the names of existing, valid indexes
   Statement audit_head;
 };
 
@@ -26,7 +26,7 @@ struct DoctorTableStatements {
   Statement last_sequence;
 };
 
-/// What the doctors of all databases ask: whether the schema is as the steps made it.
+/// The checks of the doctors of all databases: whether the schema is as the steps made it.
 class DoctorStore : public spi::DoctorStore {
  public:
   /// `head_table` is named in the finding when its row is missing.
@@ -51,9 +51,9 @@ class DoctorStore : public spi::DoctorStore {
   virtual Result<Schema> schema() = 0;
   /// The indexes that the steps make for an outbox: `{table}_outbox_id`.
   [[nodiscard]] virtual std::set<std::string> index_names() const = 0;
-  /// What only this database has: before the rest, also of a schema that is not current.
+  /// Checks of one database, which run before the others, also if the schema is not current.
   virtual Status look_first(Session& session, Findings& findings) = 0;
-  /// After the rest.
+  /// Checks that run after the others.
   virtual Status look_last(Session& session, const Schema& schema, Findings& findings) = 0;
 
  private:

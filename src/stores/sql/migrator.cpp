@@ -7,7 +7,7 @@
 namespace sagabox::sql {
 namespace {
 
-/// For the record of an engine.
+/// Fills in the record of an engine.
 Statement on_record(const Statement& statement, const schema::Engine& engine) {
   return statement.for_table(TableName::parse(engine.record).value());
 }
@@ -194,7 +194,7 @@ Status Migrator::empty_outboxes(Session& session, std::span<const TableName> out
     if (!undelivered.ok()) return undelivered.error();
     if (*undelivered) return undelivered_messages(outbox);
   }
-  // What is lost anyway does not stand in the way of an older step.
+  // Rows that will be lost anyway must not prevent an older step.
   for (const auto& outbox : outboxes) {
     auto emptied = run_only(session, statements_.empty.for_table(outbox));
     if (!emptied.ok()) return emptied;

@@ -12,32 +12,33 @@
 
 namespace sagabox::sql {
 
-/// A transaction that changes the schema, under a lock that lets only one do so.
+/// A transaction that changes the schema, under a lock that allows only one at a time.
 class SchemaSession : public OwnedSession {
  public:
-  /// Several statements without parameters.
+  /// Runs several statements without parameters.
   virtual Status script(const std::string& sql) = 0;
 };
 
-/// What is a database's own about its steps.
+/// The parts of the steps that depend on the database.
 class SchemaDialect {
  public:
   SchemaDialect() = default;
   SchemaDialect(const SchemaDialect&) = delete;
   SchemaDialect& operator=(const SchemaDialect&) = delete;
   virtual ~SchemaDialect() = default;
-  /// SQL of a step with the names of this schema, and of an outbox where one is given.
+  /// The SQL of a step with the names of this schema, and of an outbox if one is given.
   [[nodiscard]] virtual std::string fill(std::string_view sql, const std::string& outbox) const = 0;
-  /// Whether an outbox of this name can be made beside those that are there.
+  /// Whether an outbox of this name can be made beside the existing ones.
   [[nodiscard]] virtual Status check_name(const TableName& /*wanted*/,
                                           std::span<const TableName> /*there*/) const {
     return {};
   }
-  /// After the last engine was removed.
+  /// Called after the last engine was removed.
   virtual Status removed_all(Session& /*session*/) const { return {}; }
 };
 
-/// On the record of an engine, which `{table}` stands for; the last two on an outbox.
+/// Statements on the record of an engine, which is the `{table}` in them; the last two are on an
+/// outbox.
 struct MigratorStatements {
   explicit MigratorStatements(Sections& sections);
 
@@ -66,7 +67,7 @@ class Migrator {
            const SchemaDialect& dialect)
       : statements_(sections), engines_(engines), reference_(reference), dialect_(dialect) {}
 
-  /// CONFIG.INVALID if such a change cannot be.
+  /// CONFIG.INVALID if such a change is not possible.
   [[nodiscard]] Status check(const spi::SchemaUp& request) const;
   [[nodiscard]] Status check(const spi::SchemaDown& request) const;
 
@@ -74,13 +75,13 @@ class Migrator {
   Result<bool> is_complete(Session& session, const TableName& outbox) const;
   /// Whether this engine has all steps, for all of its outboxes.
   Result<bool> is_complete(Session& session, std::string_view engine) const;
-  /// Commits.
+  /// Applies the steps and commits.
   Status up(SchemaSession& session, const spi::SchemaUp& request) const;
   Status down(SchemaSession& session, const spi::SchemaDown& request) const;
   Result<std::vector<spi::SchemaStep>> status(Session& session) const;
-  /// `status` of a database in which nothing was made.
+  /// The `status` of an empty database.
   [[nodiscard]] std::vector<spi::SchemaStep> nothing_applied() const;
-  /// Of the engine "outbox"; none before it was made.
+  /// The outboxes of the engine "outbox"; none before it was made.
   Result<std::vector<TableName>> outboxes(Session& session) const;
   /// Whether a step of the engine "outbox" was ever recorded.
   Result<bool> is_made(Session& session) const;
@@ -90,14 +91,14 @@ class Migrator {
 
   Result<bool> is_there(Session& session, const schema::Engine& engine) const;
   Status make_record(Session& session, const schema::Engine& engine) const;
-  /// Empty where the record is not there.
+  /// Empty if there is no record.
   Result<Applied> read(Session& session, const schema::Engine& engine) const;
   Status apply(SchemaSession& session, const schema::Engine& engine,
                const schema::Part& part) const;
   Status undo(SchemaSession& session, const schema::Engine& engine, const schema::Part& part) const;
-  /// Before all of an engine is removed: TX.INVALID_STATE while something of it is under way.
+  /// Run before all of an engine is removed: TX.INVALID_STATE while some of its work has not ended.
   Status check_idle(Session& session, const schema::Engine& engine) const;
-  /// Before all of an engine is removed. `force`: with what is undelivered.
+  /// Run before all of an engine is removed. `force` also deletes undelivered messages.
   Status empty_outboxes(Session& session, std::span<const TableName> outboxes, bool force) const;
   Status drop_record(Session& session, const schema::Engine& engine) const;
 

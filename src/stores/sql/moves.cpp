@@ -12,7 +12,7 @@
 namespace sagabox::sql {
 namespace {
 
-/// What a message is after a move that its state allowed.
+/// The state of a message after a permitted move.
 MessageState state_after(spi::Move move) {
   return move == spi::Move::quarantine ? MessageState::quarantined : MessageState::pending;
 }
@@ -30,8 +30,8 @@ Result<FoundById> lock(Session& session, const AdminStatements& statements,
   std::vector<std::string> ids;
   for (const auto& id : request.ids) ids.emplace_back(id.view());
   const Values values{std::move(ids), request.tenant};
-  // One after the other, each with a snapshot of its own: what is on its way from the first table
-  // to another is met there.
+  // One after the other, each with a snapshot of its own: a row that moves from the first table to
+  // another meanwhile is found there.
   const std::array calls{Call{&statements.lock_pending, values},
                          Call{&statements.lock_ended, values}, Call{&statements.lock_done, values}};
   auto answers = session.run(calls);
@@ -49,14 +49,14 @@ Result<FoundById> lock(Session& session, const AdminStatements& statements,
   return found;
 }
 
-/// A row that is to be moved, and whose item it is.
+/// A row to be moved, and the item that names it.
 struct Chosen {
   std::size_t item = 0;
   const MessageRecord* record = nullptr;
   const Message* message = nullptr;
 };
 
-/// Which row is meant by each id, and what can be said of those that are not moved.
+/// Chooses the row for each id, and fills in the reply for those that are not moved.
 std::vector<Chosen> choose(const FoundById& found, const spi::MoveRequest& request,
                            spi::MoveReply& reply) {
   std::vector<Chosen> all;
@@ -70,7 +70,7 @@ std::vector<Chosen> choose(const FoundById& found, const spi::MoveRequest& reque
     item.tenants = std::move(chosen.tenants);
     if (!chosen.row) continue;
     item.was = rows[*chosen.row].state;
-    // Named again: as the first time leaves it.
+    // The id occurs twice: report the state after the first move.
     if (taken.contains(rows[*chosen.row].sequence)) {
       item.was = state_after(request.move);
       continue;
@@ -136,7 +136,7 @@ Result<spi::MoveReply> AdminStore::move_in(Session& session, const spi::MoveRequ
   for (const auto& [at, record, message] : chosen) {
     auto& item = reply.items[at];
     item.moved = std::ranges::find(*moved, record->sequence) != moved->end();
-    // Its id became pending in another transaction since the look at it.
+    // If it was not moved, its id became pending in another transaction meanwhile.
     item.id_is_pending = !item.moved;
     if (!item.moved) continue;
     events.push_back(operator_event(audit_kind(request.move),

@@ -20,13 +20,13 @@ std::vector<std::string> list_of_scopes(std::span<const spi::Scope> scopes) {
 
 Shard shard_of(std::int64_t number) { return Shard{static_cast<std::uint16_t>(number)}; }
 
-/// Empty for a shard that nobody owns.
+/// Empty for a shard without an owner.
 WorkerId worker_id(std::string_view text) {
   auto id = WorkerId::parse(text);
   return id.ok() ? *id : WorkerId{};
 }
 
-/// Error unless all scopes have so many shards.
+/// Error unless all scopes have this number of shards.
 Status check_counts(const Rows& scopes, std::uint16_t shards) {
   for (const auto row : scopes) {
     const auto has = row.integer(1);
@@ -82,7 +82,7 @@ Result<spi::LeaseReply> OwnershipStore::join(const WorkerId& worker, Duration tt
   if (!answers.ok()) return answers.error();
   if (auto checked = check_counts(answers->at(0), shards); !checked.ok()) return checked.error();
   spi::LeaseReply reply{!answers->at(1).empty(), (*session)->timeline()};
-  // Nothing of it stays when the lease has run out.
+  // Without a commit nothing is kept if the lease has run out.
   if (!reply.live) return reply;
   if (auto committed = (*session)->commit(); !committed.ok()) return committed.error();
   return reply;

@@ -24,15 +24,16 @@ struct OwnershipStatements {
   Statement release;
 };
 
-/// The rows of `shards_take` and of what answers like it (shard, epoch, unclean), ascending.
+/// The rows of `shards_take` and of statements with the same columns (shard, epoch, unclean),
+/// ascending.
 std::vector<spi::OwnedShard> owned_shards(const Rows& rows);
 /// The first column of each row.
 std::vector<std::int64_t> numbers_of(const Rows& rows);
 
-/// Workers, leases and shard owners, as rows.
+/// Workers, leases and shard owners in tables.
 class OwnershipStore final : public spi::OwnershipStore {
  public:
-  /// `renewals`: apart from the rest, so that no renewal waits for it.
+  /// `renewals` are separate sessions, so that no renewal waits for other calls.
   OwnershipStore(Sections& sections, Sessions& sessions, Sessions& renewals)
       : statements_(sections), sessions_(sessions), renewals_(renewals) {}
 
@@ -50,7 +51,7 @@ class OwnershipStore final : public spi::OwnershipStore {
  private:
   Result<std::vector<spi::OwnedShard>> take_in(Session& session, const spi::Scope& scope,
                                                const WorkerId& worker, std::uint16_t shards_max);
-  /// In a transaction of its own.
+  /// Runs it in a transaction of its own.
   Status run_alone(const Statement& statement, Values values);
 
   const OwnershipStatements statements_;

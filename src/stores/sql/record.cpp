@@ -51,7 +51,7 @@ MessageId id_of(std::string_view text) {
   return parsed.ok() ? *parsed : MessageId{};
 }
 
-/// Without a payload the message has an empty one, and the digest of what it would be.
+/// If the payload was not read, the message has an empty one, and the digest of the stored one.
 DecodedMessage decode_message(const Row& row, int first, bool with_payload) {
   const auto text = [&](RecordColumn column) { return row.text(first + column); };
   const auto copy = [&](RecordColumn column) { return std::string(text(column)); };

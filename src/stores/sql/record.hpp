@@ -14,7 +14,7 @@ struct Record {
   MessageRecord record;
   /// Null if it cannot be decoded. The payload is empty if it was not read.
   std::shared_ptr<const Message> message;
-  /// Also of a message that cannot be decoded.
+  /// Also set for a message that cannot be decoded.
   std::string tenant;
 };
 

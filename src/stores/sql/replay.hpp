@@ -12,15 +12,14 @@
 
 namespace sagabox::sql {
 
-/// Whether there is an outbox.
+/// Checks whether an outbox exists.
 class KnownOutbox {
  public:
   explicit KnownOutbox(Sections& sections) : statement_(sections.take("outbox_known")) {}
 
-  /// $1 is the outbox. Answers with a row, how often pending messages were taken away, if it is
-  /// there.
+  /// $1 is the outbox. If it exists, returns one row: how often pending messages were taken away.
   [[nodiscard]] const Statement& statement() const noexcept { return statement_; }
-  /// CONFIG.INVALID if it is not.
+  /// CONFIG.INVALID if it does not exist.
   Status check(Session& session, const TableName& table) const;
   static Error no_table(const TableName& table);
 
@@ -28,7 +27,7 @@ class KnownOutbox {
   Statement statement_;
 };
 
-/// How many messages fit a filter, and the last of them.
+/// The number of messages that match a filter, and the last sequence of them.
 struct Extent {
   std::uint64_t rows = 0;
   Sequence last{};
@@ -56,28 +55,28 @@ struct ReplayStatements {
 /// The first ten values of the statements that take a filter.
 Values filter_values(const MessageFilter& filter);
 std::vector<std::int64_t> numbers_of(std::span<const Sequence> sequences);
-/// Of answers that have a sequence a row.
+/// The sequences in an answer that has one for each row.
 std::vector<Sequence> sequences_of(const Rows& rows);
-/// Which statement is for this state: dead and quarantined messages share a table.
+/// The statement for this state: dead and quarantined messages share a table.
 const Statement& of_state(MessageState state, const Statement& pending, const Statement& ended,
                           const Statement& done);
 
-/// Finds messages that fit a filter, and replays them.
+/// Finds messages that match a filter, and replays them.
 class Replay {
  public:
   explicit Replay(Sections& sections) : statements_(sections) {}
 
   Result<Extent> extent(Session& session, const TableName& table, MessageState state,
                         const MessageFilter& filter);
-  /// What a job takes next, at most `rows_max`, and whether nothing is left behind.
+  /// The messages a job takes next, at most `rows_max`, and whether they are the last ones.
   struct Next {
     std::vector<Sequence> sequences;
     bool exhausted = true;
   };
   Result<Next> next(Session& session, const TableName& table, const ReplayJob& job,
                     std::uint32_t rows_max);
-  /// Ended messages become pending under new sequences. Returns those that did: a message whose
-  /// tenant and id are pending stays where it is.
+  /// Ended messages become pending under new sequences. Returns those that did; a message whose
+  /// tenant and id are pending is not changed.
   Result<std::vector<Sequence>> replay(Session& session, const TableName& table,
                                        std::span<const Sequence> sequences, WallTime now,
                                        bool as_new);
@@ -86,13 +85,13 @@ class Replay {
   PerTable<ReplayStatements> statements_;
 };
 
-/// What the roles of operators have in common.
+/// Dependencies shared by the roles of operators.
 struct OperatorParts {
   Sessions& sessions;
   const AuditChain& audit;
   Replay& replay;
   const KnownOutbox& known;
-  /// Wakes whoever reads an outbox.
+  /// Wakes the readers of an outbox.
   std::function<void(const TableName&)> ring;
 };
 

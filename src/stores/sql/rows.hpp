@@ -12,8 +12,8 @@
 
 namespace sagabox::sql {
 
-/// The answer of one statement, as a database keeps it. Rows and columns count from 0. Reading a
-/// column as another type than it has is a programmer's error.
+/// The answer of one statement, in the format of the database. Rows and columns count from 0.
+/// Reading a column as a type that it does not have is a programmer's error.
 class Answer {
  public:
   Answer() = default;
@@ -24,7 +24,7 @@ class Answer {
   [[nodiscard]] virtual bool is_null(int row, int column) const = 0;
   [[nodiscard]] virtual bool boolean(int row, int column) const = 0;
   [[nodiscard]] virtual std::int64_t integer(int row, int column) const = 0;
-  /// Of a text or of bytes; empty for NULL. Valid as long as the answer is.
+  /// The value of a text or bytes column; empty for NULL. Valid as long as the answer is.
   [[nodiscard]] virtual std::string_view text(int row, int column) const = 0;
   [[nodiscard]] virtual WallTime time(int row, int column) const = 0;
 };
@@ -63,7 +63,7 @@ class Row {
   int row_;
 };
 
-/// The rows that a statement answered with.
+/// The rows that a statement returned.
 class Rows {
  public:
   explicit Rows(std::unique_ptr<const Answer> answer) : answer_(std::move(answer)) {}

@@ -43,11 +43,11 @@ bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/// Takes the comments out of SQL, line by line, and knows what is quoted: 'text', E'text', "name"
-/// and $tag$text$tag$.
+/// Removes the comments from SQL, line by line, and recognizes quotes: 'text', E'text', "name" and
+/// $tag$text$tag$.
 class Scanner {
  public:
-  /// The line without its comments.
+  /// Returns the line without its comments.
   std::string take(std::string_view line) {
     std::string code;
     for (rest_ = line; !rest_.empty();) {
@@ -66,7 +66,7 @@ class Scanner {
     }
     return code;
   }
-  /// Inside a quote or a comment of several lines.
+  /// True inside a quote or a comment of several lines.
   [[nodiscard]] bool is_open() const noexcept { return !close_.empty(); }
 
  private:
@@ -75,7 +75,7 @@ class Scanner {
     rest_.remove_prefix(count);
   }
 
-  /// If one begins here. A quote begins as it ends.
+  /// Opens a quote if one begins here. A quote ends with the text that it begins with.
   void open_quote(std::string_view before) {
     const bool in_word = !before.empty() && is_word(before.back());
     if (rest_.front() == '\'' || rest_.front() == '"') {
@@ -90,7 +90,8 @@ class Scanner {
     }
   }
 
-  /// To its end, or to the end of the line. A quote within a text is doubled: two texts, to us.
+  /// Takes text to the end of the quote or of the line. A doubled quote within a text is treated as
+  /// two texts.
   void take_quoted(std::string& code) {
     std::size_t end = 0;
     while (end < rest_.size() && !rest_.substr(end).starts_with(close_)) {
@@ -107,8 +108,8 @@ class Scanner {
   }
 
   std::string_view rest_;
-  std::string close_;     // ends what is open
-  bool escapes_ = false;  // a backslash takes the next character along
+  std::string close_;     // ends the open quote or comment
+  bool escapes_ = false;  // a backslash escapes the next character
 };
 
 /// Collects the sections of one file, line by line.
@@ -172,7 +173,7 @@ class Reader {
   const File& file_;
   std::size_t line_ = 0;
   Scanner scanner_;
-  std::string open_;  // a statement whose end has not come yet
+  std::string open_;  // a statement whose end was not reached yet
   std::vector<Section> sections_;
 };
 
@@ -186,7 +187,7 @@ std::string list_of(const std::set<std::string>& names) {
 
 Statement::Statement(std::string name, std::string space, const std::vector<std::string>& sql)
     : name_(std::move(name)), space_(std::move(space)) {
-  // Servers cut names after 63 characters: the space goes in as a hash.
+  // Servers cut names after 63 characters, so the space is added as a hash.
   const auto unique = "sagabox sql " + name_ + " " + hash_text(space_);
   for (const auto& text : sql) {
     parts_.push_back(

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-/// Where the SQL of a database comes from. Each database has a folder `sql/` of .sql files, built
-/// into the library. A file reads so:
+/// The SQL of a database. Each database has a folder `sql/` of .sql files, which are built into the
+/// library. A file has this form:
 ///
 ///     -- What these statements are for.
 ///
@@ -24,16 +24,15 @@
 ///     INSERT INTO "{schema}".pause …
 ///     RETURNING topic;
 ///
-/// `{schema}` and `{table}` stand for names made of letters, digits and _, `{scope}` for that under
-/// which an outbox has its owners. Paste a statement into
-/// psql or sqlite3 with these replaced. A section has one statement or several, each ending with
-/// `;` at the end of a line. They run in turn with the same values, and the answer is that of the
-/// last one that returns rows. Comments are left out. What is quoted ('…', E'…', "…", $tag$…$tag$)
-/// is kept as it is.
+/// `{schema}` and `{table}` stand for names made of letters, digits and _, `{scope}` for the scope
+/// of an outbox's owners. To run a statement in psql or sqlite3, replace them. A section has one
+/// statement or several, each ending with `;` at the end of a line. They run in turn with the same
+/// values, and the answer is that of the last one that returns rows. Comments are removed. Quoted
+/// text ('…', E'…', "…", $tag$…$tag$) is not changed.
 namespace sagabox::sql {
 
-/// One statement as one would type it. The name is unique on a connection, also where that is used
-/// with several schemas: statements are prepared under it.
+/// One statement as one would type it. The name is unique on a connection, also if the connection
+/// is used with several schemas: statements are prepared under it.
 struct Part {
   std::string name;
   std::string sql;
@@ -43,13 +42,14 @@ struct Part {
 class Statement {
  public:
   Statement() = default;
-  /// `space`: what its names are in, so that they are unique.
+  /// `space` is the namespace that makes the names unique.
   Statement(std::string name, std::string space, const std::vector<std::string>& sql);
 
   [[nodiscard]] std::span<const Part> parts() const noexcept { return parts_; }
-  /// Of a section that has one statement.
+  /// For a section that has one statement.
   [[nodiscard]] const Part& only() const;
-  /// With the name of an outbox in place of `{table}`, and of its scope in place of `{scope}`.
+  /// The statement with the outbox's name in place of `{table}`, and its scope in place of
+  /// `{scope}`.
   [[nodiscard]] Statement for_table(const TableName& table) const;
 
  private:
@@ -64,7 +64,7 @@ struct File {
 };
 
 /// All named sections of a database's files. Each role takes those it needs once; afterwards
-/// `check` finds what does not fit together, so that a wrong name shows when a store is opened.
+/// `check` finds mismatches, so that a wrong name is reported when a store is opened.
 class Sections {
  public:
   /// Error if a file cannot be read as above, or a name occurs twice.
@@ -72,25 +72,25 @@ class Sections {
 
   /// An unknown name returns an empty statement, and makes `check` fail.
   Statement take(const std::string& name);
-  /// One for native code: if the section has several statements, `check` fails.
+  /// A statement for native code: if the section has several statements, `check` fails.
   Statement take_only(const std::string& name);
-  /// Error if a name was taken that is not there, or one is there that nothing takes.
+  /// Error if a name was taken that does not exist, or a section exists that was not taken.
   [[nodiscard]] Status check() const;
 
  private:
   std::map<std::string, Statement> known_;
   std::set<std::string> taken_;
   std::set<std::string> missing_;
-  std::set<std::string> too_many_;  // several statements where one is needed
+  std::set<std::string> too_many_;  // sections with several statements where one is needed
 };
 
-/// Gives a member of `PerTable::Statements` its statement.
+/// Assigns a statement to a member of `PerTable::Statements`.
 inline void assign(Statement& member, Statement statement) { member = std::move(statement); }
 inline void assign(Part& member, const Statement& statement) { member = statement.only(); }
 
-/// The statements of each outbox, put together when it is first asked for. `Statements` has
-/// `each(call)`, which calls `call(member, name)` for every member and its section: a `Statement`,
-/// or what native code runs, a `Part` or another type for which there is an `assign`. Thread-safe.
+/// The statements of each outbox, filled in when first requested. `Statements` has `each(call)`,
+/// which calls `call(member, name)` for every member and its section: a `Statement`, or for native
+/// code a `Part` or another type that has an `assign`. Thread-safe.
 template <class Statements>
 class PerTable {
  public:

@@ -24,9 +24,9 @@ struct Bytes {
 };
 
 /// One value that is bound to a parameter of a statement. It has a type even when it is NULL. A
-/// list is an array on PostgreSQL and JSON text elsewhere (`json_each`). Where a database has no
-/// array of bytes and one of the lists has bytes, the statement runs once for each element, with
-/// the elements in place of the lists; all lists have the same length then.
+/// list is an array on PostgreSQL and JSON text elsewhere (`json_each`). If a database has no array
+/// of bytes and one of the lists has bytes, the statement runs once for each element, with the
+/// elements in place of the lists; all lists have the same length then.
 class Value {
  public:
   template <class T>
@@ -40,7 +40,7 @@ class Value {
   // Implicit, so that a call reads `run(statement, {table.str(), note, now})`.
   template <std::same_as<bool> Bool>
   Value(Bool value) : data_(value) {}
-  /// Sequences and counts have no values above the maximum of an int64.
+  /// Sequences and counts never exceed the maximum of an int64.
   template <std::integral Int>
     requires(!std::same_as<Int, bool>)
   Value(Int value) : data_(int64_of(value)) {}
@@ -80,13 +80,13 @@ class Value {
   Data data_;
 };
 
-/// An empty element each: among the values it makes a statement run once for each element where a
-/// database has no arrays of bytes, also if no other list has bytes. Matching long lists by their
-/// places in JSON text would take the square of their length.
+/// One empty value for each element: on a database without arrays of bytes it makes a statement run
+/// once for each element, even if no other list has bytes. Matching long lists by their positions
+/// in JSON text would take quadratic time.
 inline std::vector<Bytes> by_element(std::size_t elements) { return std::vector<Bytes>(elements); }
 
-/// The values of $1, $2 … (?1, ?2 …), in this order. A statement may ignore some of them: another
-/// database needs them.
+/// The values of $1, $2 … (?1, ?2 …), in this order. A statement may ignore values that only
+/// another database needs.
 using Values = std::vector<Value>;
 
 }  // namespace sagabox::sql

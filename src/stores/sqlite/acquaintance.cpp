@@ -9,7 +9,7 @@
 namespace sagabox::sqlite {
 namespace {
 
-/// SQLite keeps no data of others with a connection, so it is looked up by address.
+/// SQLite cannot store application data with a connection, so it is looked up by address.
 class Acquaintances {
  public:
   std::shared_ptr<Acquaintance> find(sqlite3* connection) {
@@ -37,9 +37,9 @@ Acquaintances& acquaintances() {
   return *all;
 }
 
-/// A virtual table without rows, of which the only use is that SQLite disconnects it when the
-/// connection is closed, before it looks for statements that are left (as its full text search
-/// relies on, too). Nobody sees it unless he asks for it by name, and it is in no file.
+/// An empty virtual table. SQLite disconnects it when the connection is closed, before it checks
+/// for statements that are left (the full text search of SQLite relies on this order, too). The
+/// table is hidden unless it is named in a query, and it is not stored in a file.
 struct Ear {
   sqlite3_vtab base;
   Acquaintance* acquaintance;
@@ -101,8 +101,8 @@ void closed(void* acquaintance) {
   acquaintances().forget(static_cast<Acquaintance*>(acquaintance)->link.handle());
 }
 
-/// SQLite connects the table when a statement first names it. Not run: it would read, and a
-/// transaction that has read is not waited for when it wants to write.
+/// SQLite connects the table when a statement first names it. The statement is prepared, but not
+/// run: it would read, and SQLite does not let a transaction that has read wait for the write lock.
 Status listen(Acquaintance& acquaintance) {
   if (acquaintance.will_hear) return {};
   sqlite3_stmt* named = nullptr;
@@ -120,7 +120,7 @@ Result<std::shared_ptr<Acquaintance>> acquaintance_of(sqlite3* connection) {
   if (known == nullptr) {
     static const sqlite3_module module = ear_module();
     known = std::make_shared<Acquaintance>(connection);
-    // Before: should it fail, SQLite calls `closed` at once.
+    // Added before the module: if its creation fails, SQLite calls `closed` at once.
     acquaintances().add(connection, known);
     const int made = sqlite3_create_module_v2(connection, ear_name, &module, known.get(), &closed);
     if (made != SQLITE_OK) return error_of(connection, made);

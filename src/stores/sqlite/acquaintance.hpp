@@ -10,19 +10,19 @@
 
 namespace sagabox::sqlite {
 
-/// What we remember of a borrowed connection: statements prepared on it, so that they need not be
-/// prepared for every transaction. Forgotten when the connection is closed.
+/// The state kept for a borrowed connection: its prepared statements, so that they need not be
+/// prepared for every transaction. Dropped when the connection is closed.
 struct Acquaintance {
   explicit Acquaintance(sqlite3* connection) : link(connection) {}
 
-  /// They outlive it.
+  /// The statements outlive this.
   std::map<TableName, const InsertStatements*> statements;
   Link link;
-  /// Whether SQLite will tell us that the connection is to be closed.
+  /// Whether SQLite will notify us before the connection is closed.
   bool will_hear = false;
 };
 
-/// The one of this connection, made when it is met for the first time.
+/// Returns the state of this connection, and makes it on first use.
 Result<std::shared_ptr<Acquaintance>> acquaintance_of(sqlite3* connection);
 
 }  // namespace sagabox::sqlite

@@ -21,7 +21,7 @@ const Sql log_ahead_sql{"PRAGMA journal_mode = WAL"};
 constexpr int mode_tries_max = 4;
 constexpr int mode_retry_ms = 25;
 
-/// A user's own pages come first: ours are few and recent.
+/// Small, to leave memory to the user's own pages: ours are few and recent.
 constexpr int writer_cache_kib = 16 * 1024;
 
 int milliseconds(Duration duration) {
@@ -49,9 +49,9 @@ Error cannot_open(const std::string& path, sqlite3* connection, int result, Conn
                                     "that this user may write to"};
 }
 
-/// The file that SQLite will open: links are followed, also to a file that is not there yet.
+/// The file that SQLite will open: links are followed, also to a file that does not exist yet.
 std::filesystem::path target_of(std::filesystem::path path) {
-  constexpr int links_max = 40;  // as the kernel
+  constexpr int links_max = 40;  // the same limit as in the kernel
   std::error_code no_link;
   for (int links = 0; links < links_max; ++links) {
     const auto next = std::filesystem::read_symlink(path, no_link);
@@ -61,10 +61,10 @@ std::filesystem::path target_of(std::filesystem::path path) {
   return path;
 }
 
-/// Payloads are for their owner only. SQLite would make a file that all may read; the files that it
-/// makes beside it have the same mode. One that is there keeps its mode, and what is wrong with the
-/// path SQLite tells. Never opens a file that is there: closing it would release the locks that
-/// other connections of this process have on it.
+/// Payloads must be readable by their owner only. SQLite would make a file that all users may read;
+/// the files that it makes beside it have the same mode. An existing file keeps its mode, and
+/// SQLite reports a wrong path. This never opens an existing file: closing it would release the
+/// locks that other connections of this process have on it.
 void make_private(const std::string& path) {
   constexpr int mode = 0600;
   if (path.empty() || path == ":memory:") return;
@@ -82,7 +82,7 @@ Error read_only(const std::string& path) {
 
 Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, Use use,
                                                      const Options& options) {
-  // Each connection is used by one thread at a time: no mutex of SQLite's is needed.
+  // Each connection is used by one thread at a time: SQLite's mutexes are not needed.
   constexpr int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE |
                         SQLITE_OPEN_EXRESCODE;
   if (use == Use::write && options.vfs.empty()) make_private(path);
@@ -102,8 +102,8 @@ Status Connection::set_up(const std::string& path, Use use, const Options& optio
   wait_for_locks(options.lock_max);
   if (use == Use::read) return link_.script("PRAGMA query_only = ON");
   if (auto logged = log_ahead(path); !logged.ok()) return logged;
-  // Synchronous NORMAL: a commit writes, and `GroupSync` brings it to the disk. Checkpoints are
-  // made by the writer. Deleted payloads are wiped where that costs no write.
+  // With synchronous NORMAL a commit only writes, and `GroupSync` syncs it to the disk. The writer
+  // makes the checkpoints. Deleted payloads are overwritten if that costs no extra write.
   return link_.script(
       "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;"
       "PRAGMA temp_store = MEMORY; PRAGMA secure_delete = FAST;"
@@ -117,13 +117,13 @@ void Connection::wait_for_locks(Duration wait_max) {
 }
 
 Status Connection::log_ahead(const std::string& path) {
-  // Of two that change the mode at once, SQLite refuses one without waiting.
+  // If two connections change the mode at once, SQLite refuses one of them without waiting.
   int tries = 0;
   for (const Sql* sql = &journal_mode_sql; sql != nullptr;) {
     auto mode = run(*sql);
     auto row = mode.step();
     const bool is_ahead = row.ok() && mode.text(0) == "wal";
-    // It says so before it has written it.
+    // SQLite returns the new mode before it has written it.
     if (const auto done = row.ok() ? mode.finish() : Status(row.error()); !done.ok()) {
       const int result = sqlite3_extended_errcode(handle());
       if ((result & 0xff) == SQLITE_READONLY) return read_only(path);

@@ -9,13 +9,13 @@
 
 namespace sagabox::sqlite {
 
-/// A connection of our own to one file.
+/// A connection that the store owns, to one file.
 class Connection {
  public:
   enum class Use : std::uint8_t { write, read };
 
-  /// The one that writes makes the file, and turns it into one with a write-ahead log.
-  /// CONFIG.INVALID for what a retry does not mend: no such folder, no right to write, no database.
+  /// `Use::write` makes the file, and switches it to a write-ahead log. CONFIG.INVALID for errors
+  /// that a retry does not fix: no such folder, no right to write, not a database.
   static Result<std::unique_ptr<Connection>> open(const std::string& path, Use use,
                                                   const Options& options);
 
@@ -23,12 +23,12 @@ class Connection {
   Run run(const Sql& sql) { return link_.run(sql); }
   [[nodiscard]] std::int64_t changes() const { return link_.changes(); }
   [[nodiscard]] sqlite3* handle() const noexcept { return handle_.get(); }
-  /// How long statements wait for locks of others before they give up.
+  /// How long statements wait for locks of other connections before they fail.
   void wait_for_locks(Duration wait_max);
 
  private:
   struct Close {
-    // Statements that a user left on the connection keep it open until they end.
+    // Statements that a user has not finalized keep the connection open until they are.
     void operator()(sqlite3* connection) const noexcept { sqlite3_close_v2(connection); }
   };
   using Handle = std::unique_ptr<sqlite3, Close>;

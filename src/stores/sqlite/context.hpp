@@ -25,7 +25,7 @@ namespace sagabox::sqlite {
 /// SQLite has one writer: everything is in one shard.
 inline constexpr std::uint16_t shard_count = 1;
 
-/// What the roles of one store share. Thread-safe.
+/// Shared by the roles of one store. Thread-safe.
 struct Context {
   Context(const std::string& path, const Options& options, std::unique_ptr<Writer> with_writer,
           sql::Sections& sections)

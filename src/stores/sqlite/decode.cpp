@@ -8,7 +8,7 @@
 namespace sagabox::sqlite {
 namespace {
 
-/// Of a message, see sql/outbox.sql.
+/// The columns of a message, see sql/outbox.sql.
 enum MessageColumn : int {
   id,
   tenant,
@@ -30,7 +30,7 @@ enum MessageColumn : int {
   message_columns,
 };
 
-/// Of a row that is read, see sql/outbox.sql.
+/// The columns of a row that is read, see sql/outbox.sql.
 enum RowColumn : int {
   row_place,
   row_attempts,
@@ -44,7 +44,7 @@ enum RowColumn : int {
 constexpr int row_message = row_columns;
 constexpr int row_payload = row_message + int{message_columns};
 
-/// Nothing where all of them are as most messages have them.
+/// Null if all of them have the usual values.
 std::optional<MessageDetails> details_of(const Run& run, int first) {
   const auto text = [&](MessageColumn column) { return run.value(first + column).text(); };
   const auto is_null = [&](MessageColumn column) { return run.value(first + column).is_null(); };
@@ -70,8 +70,8 @@ std::optional<MessageDetails> details_of(const Run& run, int first) {
   return details;
 }
 
-/// Without a payload the message has an empty one, and the digest of what it would be, if that is
-/// known.
+/// If the payload was not read, the message has an empty one, and the digest of the stored one, if
+/// that is known.
 DecodedMessage decode_message(const Run& run, int first, int payload) {
   const auto value = [&](MessageColumn column) { return run.value(first + column); };
   const auto body = run.value(payload);

@@ -9,9 +9,9 @@
 
 namespace sagabox::sqlite {
 
-/// The row that `run` stands on. Columns as in sql/outbox.sql.
+/// Decodes the current row of `run`. Columns as in sql/outbox.sql.
 spi::Row decode_row(const Run& run);
-/// What holding it costs.
+/// The memory that the row needs.
 std::size_t bytes_of_row(const Run& run, const spi::Row& row);
 
 }  // namespace sagabox::sqlite

@@ -12,10 +12,10 @@
 namespace sagabox::sqlite {
 namespace {
 
-/// Checking takes seconds beyond.
+/// Checking more pages takes seconds.
 constexpr std::int64_t checked_pages_max = 65'536;
 constexpr std::int64_t free_pages_min = 10'000;
-/// What a busy outbox writes in seconds, and in minutes.
+/// How much a busy outbox writes in seconds, and in minutes.
 constexpr std::uintmax_t disk_bytes_min = 16UL << 20U;
 constexpr std::uintmax_t disk_bytes_low = 256UL << 20U;
 
@@ -58,7 +58,7 @@ Status SqliteDoctor::look_last(sql::Session& session, const Schema&, Findings& f
   }
   std::error_code no_file;
   const auto log_bytes = std::filesystem::file_size(context_.writer->path() + "-wal", no_file);
-  // Twice what the log is cut to: a reader keeps it from being emptied.
+  // Twice the size that the log is cut to: a reader prevents a restart of the log.
   if (!no_file && log_bytes > 2 * context_.wal_bytes_max) {
     findings.push_back({Severity::warning,
                         "the write-ahead log has " + std::to_string(log_bytes >> 20U) +

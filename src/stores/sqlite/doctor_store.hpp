@@ -8,10 +8,10 @@
 
 namespace sagabox::sqlite {
 
-/// Of a disk with so many bytes left; nothing: they are enough.
+/// The finding for a disk with this many bytes left; nullopt if they are enough.
 std::optional<spi::Finding> disk_finding(std::uintmax_t available);
 
-/// The schema, the indexes, and the file itself.
+/// Checks the schema, the indexes, and the file itself.
 class SqliteDoctor final : public sql::DoctorStore {
  public:
   SqliteDoctor(sql::Sections& sections, Context& context)

@@ -11,16 +11,16 @@
 
 namespace sagabox::sqlite {
 
-/// Up to which sequence an outbox is known to be on the disk. A commit is seen by readers a moment
-/// before it is there, and must not be delivered in that moment: a power cut would take it back.
-/// Sequences are in the order of the commits, so one number says it. Thread-safe.
+/// The sequence up to which an outbox is known to be on the disk. Readers see a commit a moment
+/// before it is there, and it must not be delivered yet: a power failure would undo it. Sequences
+/// have the order of the commits, so one number is enough. Thread-safe.
 class Durable {
  public:
   explicit Durable(Writer& writer) : writer_(writer) {}
 
-  /// What was written up to here has been synced.
+  /// Everything up to `last` has been synced.
   void reached(const TableName& table, Sequence last);
-  /// Returns when everything up to here is on the disk.
+  /// Waits until everything up to `last` is on the disk.
   Status require(const TableName& table, Sequence last);
 
  private:

@@ -18,14 +18,14 @@ Error no_transaction() {
           "write() needs an open transaction on this connection; call BEGIN IMMEDIATE first"};
 }
 
-/// Another one after each commit of this connection. (Not after a rollback: SQLite does not tell.)
+/// Changes after each commit of this connection. (Not after a rollback: SQLite does not report it.)
 std::uint32_t version_of(sqlite3* connection) {
   std::uint32_t version = 0;
   sqlite3_file_control(connection, "main", SQLITE_FCNTL_DATA_VERSION, &version);
   return version;
 }
 
-/// Statements of the inbox have no names to fill in: the same for all files.
+/// The inbox statements contain no names to fill in, so they are the same for all files.
 const sql::InboxStatements& inbox_statements() {
   static const auto statements = [] {
     auto sections = sql::Sections::parse(sql_files).value();
@@ -54,14 +54,14 @@ const sql::HubPublishStatements& hub_publish_statements() {
 
 struct Enlisted::Borrowed {
   std::shared_ptr<Acquaintance> acquaintance;
-  /// Once the transaction has looked at the file: from then on it changes only with a commit.
+  /// Set once the transaction has read the file: from then on it changes only with a commit.
   std::optional<std::uint32_t> version;
 
   [[nodiscard]] Link& link() const noexcept { return acquaintance->link; }
   [[nodiscard]] bool is_open() const {
     return link().in_transaction() && (!version || *version == version_of(link().handle()));
   }
-  /// After a statement of ours.
+  /// Called after each of our statements.
   void has_looked() { version = version_of(link().handle()); }
 
   Result<std::unique_ptr<sql::Session>> sql_session();
@@ -72,7 +72,7 @@ struct Enlisted::Borrowed {
   sql::TransactionEvents events{hub_publish_statements(), &system_clock(), shard_count,
                                 [this] { return sql_session(); }};
 
-  /// In the caller's transaction, while that is open.
+  /// Uses the caller's transaction while that is open.
   class Session final : public sql::Session {
    public:
     explicit Session(Borrowed& borrowed) : borrowed_(borrowed) {}
@@ -95,7 +95,7 @@ Result<std::unique_ptr<sql::Session>> Enlisted::Borrowed::sql_session() {
 
 namespace {
 
-/// Of connections that belong to no store: the files are read once in a process.
+/// For connections that belong to no store: the files are parsed once in a process.
 const InsertStatements& insert_statements(const TableName& table) {
   static auto sections = sql::Sections::parse(sql_files).value();
   static sql::PerTable<InsertStatements> all(sections);
@@ -123,8 +123,8 @@ Result<std::vector<Written>> Enlisted::insert(
   auto written = insert_messages(link, table, *of_table, messages, system_clock().wall_now());
   if (!written.ok()) return written;
   borrowed_->has_looked();
-  // SQLite does not say whether a savepoint is open, nor when the caller's COMMIT is on the disk:
-  // the read finds out.
+  // SQLite does not report whether a savepoint is open, nor when the caller's COMMIT is on the
+  // disk: reads check both.
   for (auto& message : *written) message.in_savepoint = !message.duplicate;
   return written;
 }

@@ -10,10 +10,9 @@
 
 namespace sagabox::sqlite {
 
-/// Settlements of rows that lie side by side, and what SQLite asks about each row it finds there:
-/// `sagabox_expected(place, id)` is true where the row is the one that was meant. So one statement
-/// settles them all, and still none that has another id. Of one connection, used by one thread at a
-/// time.
+/// Settlements of adjacent rows, checked by SQLite for each row it finds: `sagabox_expected(place,
+/// id)` is true if the row is the intended one. So one statement settles them all, but never a row
+/// that has another id. Belongs to one connection, used by one thread at a time.
 class Expected {
  public:
   using Neighbours = std::span<const spi::Settlement* const>;
@@ -22,17 +21,17 @@ class Expected {
   Expected(const Expected&) = delete;
   Expected& operator=(const Expected&) = delete;
 
-  /// Makes the function known to a connection; for the one it is known to already that is nothing.
+  /// Registers the function with a connection; no-op if it is registered already.
   Status introduce(const Link& link);
 
-  /// From here on these are expected, the first of them at `first` and the others behind it.
+  /// From now on these are expected, the first of them at `first` and the others behind it.
   void expect(Place first, Neighbours items) {
     first_ = first;
     items_ = items;
     last_found_.reset();
   }
   void expect_nothing() { expect(0, {}); }
-  /// The highest place that SQLite asked about and that had the right id.
+  /// The highest place that SQLite asked about and whose id matched.
   [[nodiscard]] std::optional<Place> last_found() const noexcept { return last_found_; }
 
  private:

@@ -12,8 +12,8 @@ static_assert(waiting_from == 0 && high_from == 35184372088832 && low_from == 70
               normal_from == 105553116266496);
 
 constexpr std::array common{
-    // What the trigger of the view does with a message that is not there yet. Part of steps of the
-    // schema: never changed.
+    // What the trigger of the view does with a new message. Schema steps contain it: never change
+    // it.
     Fragment{"enqueue", R"sql(BEGIN
   SELECT RAISE(ABORT, 'sagabox: topic and payload must be given')
   WHERE NEW.topic IS NULL OR NEW.payload IS NULL;
@@ -52,8 +52,8 @@ constexpr std::array common{
       waiting = waiting + (last_insert_rowid() < 35184372088832)
   WHERE name = '{table}' AND changes() = 1 AND last_insert_rowid() < 105553116266496;
 END;)sql"},
-    // The last sequence that was given out, of the row of the outbox: the last of the normal lane,
-    // or of what is not in it.
+    // The last sequence that was assigned, from the row of the outbox: the last of the normal lane,
+    // or the last outside of it.
     Fragment{"last", R"sql(max(seq, coalesce((SELECT place FROM "{table}_pending"
               WHERE place >= 105553116266496 ORDER BY place DESC LIMIT 1) - 105553116266496, 0)))sql"},
 };

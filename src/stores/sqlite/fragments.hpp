@@ -11,15 +11,15 @@
 
 namespace sagabox::sqlite {
 
-/// A piece of SQL that several statements have in common: `{name}` stands for it.
+/// A piece of SQL that several statements share; `{name}` stands for it.
 struct Fragment {
   std::string_view name;
   std::string_view sql;
 };
 
-/// Puts statements together: the name of an outbox, made of letters, digits and _ only, so that
-/// nothing of it needs escaping between quotes; fragments that every statement may use, and those
-/// given. Where one uses another, it stands before it.
+/// Fills names into statements: the name of an outbox, made of letters, digits and _ only, so that
+/// it needs no escaping between quotes; the common fragments, and those given. A fragment that uses
+/// another one precedes it.
 class Filler {
  public:
   explicit Filler(const TableName& table, std::initializer_list<Fragment> fragments = {});

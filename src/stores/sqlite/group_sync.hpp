@@ -10,21 +10,21 @@
 
 namespace sagabox::sqlite {
 
-/// Brings commits to the disk, many at a time: whoever comes first syncs the write-ahead log for
-/// all that were written before, and those who come meanwhile share the next one. Thread-safe.
+/// Syncs commits to the disk, many at a time: the first caller syncs the write-ahead log for all
+/// commits written before, and callers that arrive meanwhile share the next sync. Thread-safe.
 class GroupSync {
  public:
-  /// `log` is the open file of the write-ahead log, and outlives this.
+  /// `log` is the open file of the write-ahead log, and must outlive this.
   explicit GroupSync(sqlite3_file* log) : log_(log) {}
 
-  /// Returns when everything written before this call is on the disk. An error stays: after a
-  /// failed sync the system may have forgotten what was not written.
+  /// Waits until everything written before this call is on the disk. An error is permanent: after a
+  /// failed sync the system may have dropped data that was not written.
   Status wait();
-  /// Somebody else syncs the log, too, from here to `ended_elsewhere`. The system tells a failure
-  /// once, and may tell it there: until then nobody hears that a sync has succeeded.
+  /// Other code also syncs the log, from here to `ended_elsewhere`. The system reports a failure
+  /// once, and may report it there: until then no caller is told that a sync succeeded.
   void begun_elsewhere();
   void ended_elsewhere(bool failed);
-  /// STORAGE.UNAVAILABLE after a sync that failed.
+  /// STORAGE.UNAVAILABLE after a failed sync.
   Status check();
 
  private:

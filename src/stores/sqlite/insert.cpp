@@ -19,7 +19,7 @@ bool is_delayed(const Message& message, WallTime now) {
   return message.not_before() && *message.not_before() > now;
 }
 
-/// Goes in by `InsertStatements::plain`, and nobody can have written it before.
+/// True if `InsertStatements::plain` can insert it, and it cannot exist already.
 bool is_plain(const Message& message) {
   return message.has_fresh_id() && message.has_usual_details() &&
          message.priority() == Priority::normal && message.payload().form() == PayloadForm::json;
@@ -59,7 +59,7 @@ Result<std::optional<Sequence>> known_sequence(Run run, const Message& message) 
   return std::optional(Sequence{run.natural(0)});
 }
 
-/// Messages on their way into one outbox.
+/// The messages of one insert into an outbox.
 class Batch {
  public:
   Batch(Link& link, const TableName& table, const InsertStatements& statements, Messages messages,
@@ -86,7 +86,7 @@ class Batch {
     return std::move(written_);
   }
 
-  /// Whoever commits in spite of the error finds nothing of the batch.
+  /// A caller that commits in spite of the error commits nothing of the batch.
   void undo() {
     if (!link_.in_transaction()) return;
     for (const auto& row : inserted_) (void)remove(row);
@@ -98,16 +98,17 @@ class Batch {
     const Message* message;
   };
 
-  /// After a plain BEGIN. One that has read first is not waited for when it wants to write.
+  /// Gets the write lock after a plain BEGIN. SQLite does not let a transaction that has read wait
+  /// for that lock.
   Status lock() {
     if (sqlite3_txn_state(link_.handle(), "main") == SQLITE_TXN_WRITE) return {};
     auto locked = link_.run(statements_.lock).with(table_.str()).finish();
-    // Any other error is told by what comes next, which knows what it means.
+    // The next statement reports any other error, with a better message.
     if (!locked.ok() && locked.error().code == Code::storage_conflict) return locked.error();
     return {};
   }
 
-  /// Most batches write nothing beside their messages.
+  /// Most batches need to write nothing besides their messages.
   Status note() {
     std::int64_t waiting = 0;
     Sequence last{};
@@ -121,7 +122,7 @@ class Batch {
     return run.with(table_.str()).with(waiting).with(last.value).finish();
   }
 
-  /// False: the next ones have to go one by one.
+  /// Returns false if the next messages have to be inserted one by one.
   Result<bool> insert_plains(Messages rest) {
     if (rest.size() < plains_together) return false;
     const auto plains = rest.first(plains_together);
@@ -136,7 +137,7 @@ class Batch {
       bind_plain(run, *message, inserted_.back().place, now_);
     }
     if (auto done = run.finish(); !done.ok()) return done.error();
-    // Somebody has written one of them before, though its id was made for it.
+    // One of the ids exists already, though it was generated for this message.
     if (link_.changes() != std::int64_t{plains_together}) return take_back_plains();
     for (const auto& message : plains) {
       ++last_.value;
@@ -165,7 +166,7 @@ class Batch {
       first = insert_one_of(message);
       if (!first.ok()) return first.error();
     } else {
-      // A pending message of the id comes before those that have ended.
+      // A pending message with the id takes precedence over those that have ended.
       auto pending = known_sequence(link_.run(statements_.pending), message);
       if (!pending.ok()) return pending.error();
       if (*pending) first = pending;
@@ -175,13 +176,14 @@ class Batch {
     return {};
   }
 
-  /// Where the tenant's message is that has this id and has ended.
+  /// The sequence of the tenant's ended message with this id.
   Result<std::optional<Sequence>> ended(const Message& message) {
     if (message.has_fresh_id()) return std::optional<Sequence>();
     return known_sequence(link_.run(statements_.ended), message);
   }
 
-  /// Where the tenant's message is that has this id and is pending; nothing: it is this one.
+  /// Inserts the message. Returns the sequence of the tenant's pending message with this id, or
+  /// nullopt if the message was inserted.
   Result<std::optional<Sequence>> insert_one_of(const Message& message) {
     const bool waits = is_delayed(message, now_);
     const auto place = place_of(waits ? waiting_from : lane_from(spi::lane_of(message)),
@@ -220,7 +222,7 @@ Result<Sequence> last_sequence(Link& link, const TableName& table,
   auto run = link.run(statements.last);
   auto row = run.step();
   if (row.ok() && *row) return Sequence{run.natural(0)};
-  // Without the outbox its tables are not there either, and SQLite speaks of those.
+  // If the outbox does not exist, its tables do not either, and SQLite's error names only those.
   auto known = link.run(statements.known).with(table.str()).step();
   if (known.ok() && !*known) return no_table(table.str());
   return row.ok() ? no_table(table.str()) : row.error();

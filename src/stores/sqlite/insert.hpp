@@ -10,7 +10,7 @@
 
 namespace sagabox::sqlite {
 
-/// How messages get into one outbox, see sql/insert.sql.
+/// The statements that insert messages into one outbox, see sql/insert.sql.
 struct InsertStatements {
   template <class Call>
   void each(Call&& call) {
@@ -26,22 +26,22 @@ struct InsertStatements {
     call(remove, "insert_undo");
   }
 
-  Sql lock;     ///< changes nothing, but waits for the right to write
+  Sql lock;     ///< changes nothing, but waits for the write lock
   Sql last;     ///< see `last_sequence`
-  Sql known;    ///< whether there is this outbox
-  Sql insert;   ///< nothing happens where the id is pending
-  Sql plain;    ///< the same for a message with nothing but topic, key and payload
-  Sql plains;   ///< for `plains_together` of them
+  Sql known;    ///< whether this outbox exists
+  Sql insert;   ///< no-op if the id is pending
+  Sql plain;    ///< the same for a message with only topic, key and payload
+  Sql plains;   ///< the same for `plains_together` of them
   Sql ended;    ///< where the id is dead, quarantined or retained
   Sql pending;  ///< where it is pending
-  Sql note;     ///< what is not in the normal lane
+  Sql note;     ///< records rows that are not in the normal lane
   Sql remove;
 };
 
 inline constexpr std::size_t plains_together = 16;
 
-/// The last that was given out; the next one follows it. In a transaction that writes: nobody else
-/// gives out any meanwhile.
+/// The last sequence that was assigned; the next one follows it. Call it in a transaction that
+/// writes: no other transaction assigns any meanwhile.
 Result<Sequence> last_sequence(Link& link, const TableName& table,
                                const InsertStatements& statements);
 

@@ -19,7 +19,7 @@ Run& Run::bound(int result) {
 }
 
 Run& Run::with(std::string_view text) {
-  // A null pointer would be NULL.
+  // A null pointer would be bound as NULL.
   const char* data = text.data() == nullptr ? "" : text.data();
   return bound(
       sqlite3_bind_text64(statement_, ++at_, data, text.size(), SQLITE_STATIC, SQLITE_UTF8));

@@ -16,14 +16,14 @@
 
 namespace sagabox::sqlite {
 
-/// A statement as one would type it, with ?1, ?2 … Known by its address: prepared when first run on
-/// a connection, and kept there.
+/// A statement as one would type it, with ?1, ?2 … Identified by its address: prepared when first
+/// run on a connection, and kept there.
 struct Sql {
   std::string text;
 };
 
-/// A value of the row that a statement stands on, looked up once. Only of connections that no other
-/// thread uses meanwhile, as ours are: SQLite takes no lock for it.
+/// A value of the current row of a statement, looked up once. Only for connections that no other
+/// thread uses meanwhile, as the store's own: SQLite takes no lock for it.
 class Value {
  public:
   explicit Value(sqlite3_value* value) : value_(value) {}
@@ -49,8 +49,8 @@ class Value {
   sqlite3_value* value_;
 };
 
-/// One use of a prepared statement: bind, step, read. Values bound must live until it ends, and
-/// columns are valid until the next step. Whatever goes wrong is told by `step`.
+/// One use of a prepared statement: bind, step, read. Bound values must live until it ends, and
+/// columns are valid until the next step. `step` reports every error.
 class Run {
  public:
   Run(sqlite3* connection, sqlite3_stmt* statement, int result)
@@ -59,14 +59,14 @@ class Run {
   Run& operator=(Run&&) = delete;
   ~Run() { reset(); }
 
-  /// Each adds the next of ?1, ?2 …
+  /// Each binds the next of ?1, ?2 …
   template <std::integral Int>
   Run& with(Int value) {
     return bound(sqlite3_bind_int64(statement_, ++at_, static_cast<sqlite3_int64>(value)));
   }
   Run& with(std::string_view text);
   Run& with_blob(std::string_view bytes);
-  /// The text need not live on.
+  /// The text is copied.
   Run& with_copy(const std::string& text);
   Run& with(WallTime time) { return with(time.time_since_epoch().count()); }
   Run& with_null() { return bound(sqlite3_bind_null(statement_, ++at_)); }
@@ -74,18 +74,18 @@ class Run {
   Run& with(const std::optional<T>& value) {
     return value ? with(*value) : with_null();
   }
-  /// NULL for an empty one.
+  /// Binds NULL for an empty text.
   Run& with_or_null(std::string_view text) { return text.empty() ? with_null() : with(text); }
 
-  /// True: there is a row. False: there is none, or no more.
+  /// Returns true if there is a row, false if there is none, or no more.
   Result<bool> step();
-  /// To the end; for statements without rows, and those whose rows nobody wants.
+  /// Runs to the end; for statements without rows, or whose rows are not needed.
   Status finish();
-  /// To be bound and run again.
+  /// Allows it to be bound and run again.
   void reset() noexcept;
   /// The highest number of a parameter.
   [[nodiscard]] int parameters() const { return sqlite3_bind_parameter_count(statement_); }
-  /// 0: the statement never has rows.
+  /// 0 if the statement never returns rows.
   [[nodiscard]] int columns() const { return sqlite3_column_count(statement_); }
 
   [[nodiscard]] bool is_null(int column) const {
@@ -129,7 +129,7 @@ class Run {
   int at_ = 0;
 };
 
-/// Runs statements over a connection that somebody else keeps open, and keeps them prepared. Not
+/// Runs statements over a connection that the caller keeps open, and keeps them prepared. Not
 /// thread-safe.
 class Link {
  public:
@@ -138,17 +138,17 @@ class Link {
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
-  /// One use of a statement at a time.
+  /// A statement can only be in use once at a time.
   Run run(const Sql& sql);
-  /// The same for a statement that is known by its text.
+  /// The same for a statement that is identified by its text.
   Run run(const std::string& text);
   void forget_statements();
-  /// Several statements without parameters; not kept.
+  /// Runs several statements without parameters; they are not kept.
   Status script(const std::string& sql);
   /// Rows that the last INSERT, UPDATE or DELETE changed.
   [[nodiscard]] std::int64_t changes() const { return sqlite3_changes64(connection_); }
   [[nodiscard]] sqlite3* handle() const noexcept { return connection_; }
-  /// BEGIN came, and neither COMMIT nor ROLLBACK, nor an error that rolls everything back.
+  /// True after a BEGIN, until COMMIT, ROLLBACK or an error that rolls everything back.
   [[nodiscard]] bool in_transaction() const { return sqlite3_get_autocommit(connection_) == 0; }
 
  private:

@@ -8,7 +8,7 @@
 namespace sagabox::sqlite {
 namespace {
 
-/// As SQLite compares the names of tables.
+/// SQLite ignores the case of table names.
 std::string lower_case(std::string text) {
   for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return text;
@@ -18,8 +18,7 @@ Error wrong_name(const TableName& table, std::string_view what) {
   return {Code::config_invalid, "outbox \"" + table.str() + "\": " + std::string(what)};
 }
 
-/// Its statements are prepared anew in each run: one that is kept would hold a table that a step
-/// removes.
+/// Prepares its statements in each run: a cached one would lock a table that a step removes.
 class FreshSession final : public sql::Session {
  public:
   using sql::Session::run;

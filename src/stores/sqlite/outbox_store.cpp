@@ -10,16 +10,16 @@
 namespace sagabox::sqlite {
 namespace {
 
-/// As many as a relay with default options asks for; room for them is made at once.
+/// The number that a relay with default options requests; memory for them is reserved.
 constexpr std::uint32_t rows_usual = 1000;
 
-/// Collects rows range by range until the bytes run out.
+/// Collects rows range by range until the limit of bytes is reached.
 class Collected {
  public:
   explicit Collected(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  /// The rows of the next range; each brings one row more than asked for, if there is one. False:
-  /// there is no room for more.
+  /// Takes the rows of the next range, which has one row more than requested if there are more.
+  /// Returns false if there is no room for more.
   Result<bool> take(Run run, std::uint32_t rows_max) {
     spi::ReadReply::Part part{0, true};
     bool room = true;
@@ -51,7 +51,7 @@ class Collected {
   spi::ReadReply reply_;
 };
 
-/// Relays know of one shard; others have no rows.
+/// Relays use only one shard; others have no rows.
 template <class Range>
 bool is_ours(const Range& range) {
   return range.shard == Shard{};

@@ -12,7 +12,7 @@
 
 namespace sagabox::sqlite {
 
-/// What the relay needs. Reading takes no lock; a settle is one transaction of the one writer.
+/// The store of the relay. Reading takes no lock; a settle is one transaction of the one writer.
 class SqliteOutbox final : public spi::OutboxStore {
  public:
   SqliteOutbox(sql::Sections& sections, Context& context, const sql::AuditChain& audit)
@@ -37,13 +37,13 @@ class SqliteOutbox final : public spi::OutboxStore {
   void wake(const TableName& table) override { context_.wake.ring(table); }
 
  private:
-  /// Nothing is handed out before it is on the disk.
+  /// Returns no row before it is on the disk.
   Result<spi::ReadReply> durable(const TableName& table, Result<spi::ReadReply> reply);
 
   Context& context_;
   const sql::AuditChain& audit_;
   sql::PerTable<OutboxStatements> statements_;
-  Expected expected_;  // of whoever has the writer's turn
+  Expected expected_;  // used by the holder of the writer's turn
 };
 
 }  // namespace sagabox::sqlite

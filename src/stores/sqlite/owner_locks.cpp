@@ -13,7 +13,7 @@ namespace {
 
 constexpr mode_t mode_default = 0600;
 
-/// Made with the mode of the database: another user may have been given the right to write both.
+/// Created with the mode of the database: another user may have the right to write both.
 int open_beside(const std::string& database, const std::string& path) {
   constexpr int flags = O_RDWR | O_CREAT | O_CLOEXEC;
   struct stat facts{};
@@ -21,7 +21,7 @@ int open_beside(const std::string& database, const std::string& path) {
   const auto mode = ::stat(database.c_str(), &facts) == 0 ? facts.st_mode & rights : mode_default;
   const int made = ::open(path.c_str(), flags | O_EXCL, mode_default);
   if (made < 0) return ::open(path.c_str(), flags, mode_default);
-  // Best effort: without it those others are told that they may not open it.
+  // Best effort: if it fails, other users get an error when they open it.
   (void)::fchmod(made, mode);
   return made;
 }

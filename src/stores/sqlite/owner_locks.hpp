@@ -8,17 +8,17 @@
 namespace sagabox::sqlite {
 
 /// Locks of the operating system on single bytes of a file beside the database. They end with the
-/// process, however it ends. Two stores on one file exclude each other in the same process too. A
+/// process, in every case. Two stores on one file exclude each other in the same process too. A
 /// process that forks without exec shares its locks with the child.
 class OwnerLocks {
  public:
-  /// The file is `database` with "-owners" behind it.
+  /// The file has the name of `database` with "-owners" appended.
   static Result<OwnerLocks> open(const std::string& database);
   OwnerLocks(OwnerLocks&& other) noexcept;
   OwnerLocks& operator=(OwnerLocks&&) = delete;
   ~OwnerLocks();
 
-  /// Whether it is ours now, or was before. False: somebody else has it.
+  /// Returns true if this object has the lock, now or already before, and false if another has it.
   [[nodiscard]] Result<bool> try_lock(std::int64_t number) const;
   void unlock(std::int64_t number) const noexcept;
   [[nodiscard]] bool is_held_elsewhere(std::int64_t number) const noexcept;

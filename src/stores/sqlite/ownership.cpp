@@ -7,9 +7,10 @@
 namespace sagabox::sqlite {
 namespace {
 
-/// Of an owner in another process: its lock says that it lives, not for how long.
+/// The assumed lease of an owner in another process: its lock shows that it is alive, but not for
+/// how long.
 constexpr Duration lease_elsewhere = std::chrono::seconds(15);
-/// So many ids that are gone are remembered, so that none comes back to life.
+/// How many departed ids are kept, so that none of them becomes live again.
 constexpr std::size_t departed_max = 256;
 
 WorkerId worker_id(std::string_view text) {
@@ -66,7 +67,7 @@ Status Ownership::check_places(std::span<const spi::Scope> scopes, std::uint16_t
 
 Status Ownership::make_places(std::span<const spi::Scope> scopes, std::uint16_t shards) {
   bool complete = false;
-  // Looks first: one who stands by and joins what is there need not write.
+  // Looks first: a standby that joins existing scopes need not write.
   if (auto checked = check_places(scopes, shards, complete); !checked.ok()) return checked;
   if (complete) return {};
   auto made = sql::in_transaction(context_.sessions, [&](sql::Session& session) -> Status {
@@ -139,7 +140,7 @@ Result<std::vector<spi::OwnedShard>> Ownership::take_in(sql::Session& session,
     if (lease_left(place) > Duration{}) continue;
     auto ours = locks_.try_lock(place.number);
     if (!ours.ok()) return ours.error();
-    // Its owner gives it back at this moment, or another process was quicker.
+    // The owner is just releasing it, or another process was faster.
     if (!*ours) continue;
     locked.push_back(place.number);
     auto done = session.run(take_place_, {place.number, worker.view()});

@@ -16,10 +16,10 @@
 
 namespace sagabox::sqlite {
 
-/// Who owns what. Between processes the operating system decides: a shard belongs to whoever holds
-/// its lock, and there are no leases to renew. Within this store workers have leases, in memory
-/// only. The file keeps owner and epoch, which change when a shard changes hands. A file has one
-/// history: the timeline is always the same.
+/// The owners of the shards. Between processes the operating system decides: a shard belongs to the
+/// holder of its lock, and there are no leases to renew. Within this store workers have leases, in
+/// memory only. The file stores owner and epoch, which change when a shard changes its owner. A
+/// file has one history: the timeline is always the same.
 class Ownership final : public spi::OwnershipStore {
  public:
   Ownership(sql::Sections& sections, Context& context, OwnerLocks locks);
@@ -55,10 +55,10 @@ class Ownership final : public spi::OwnershipStore {
                                                const WorkerId& worker, std::uint16_t shards_max,
                                                std::vector<std::int64_t>& locked);
 
-  // With mutex_ held.
+  // Requires mutex_.
   [[nodiscard]] const Lease* live(const WorkerId& worker) const;
   void forget_departed();
-  /// What a worker held whose lease has run out is free for other processes too.
+  /// Unlocks the shards of workers whose lease has run out, for other processes too.
   void unlock_expired();
   [[nodiscard]] Duration lease_left(const Place& place) const;
 
@@ -70,7 +70,7 @@ class Ownership final : public spi::OwnershipStore {
   const sql::Statement release_place_;
   std::mutex mutex_;
   std::map<WorkerId, Lease> leases_;
-  std::map<std::int64_t, WorkerId> held_;  // locks of ours, and for whom
+  std::map<std::int64_t, WorkerId> held_;  // the locks of this store, and their workers
 };
 
 }  // namespace sagabox::sqlite

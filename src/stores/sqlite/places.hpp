@@ -6,10 +6,9 @@
 #include <array>
 #include <cstdint>
 
-/// Where a pending row lies. Its row id is its place: waiting rows first, then each lane, and
-/// within them the sequence. So every read is a walk along the table itself, and no index has to be
-/// kept for it. The normal lane comes last: its new rows are appended to the table, which is
-/// cheapest.
+/// The row id of a pending row is its place: waiting rows come first, then each lane, ordered by
+/// sequence within them. So every read walks along the table itself, and needs no index. The normal
+/// lane comes last: its new rows are appended to the table, which is cheapest.
 namespace sagabox::sqlite {
 
 using Place = std::int64_t;
@@ -30,7 +29,7 @@ inline constexpr std::array every_lane{normal_from, waiting_from, high_from, low
   return lane.value == static_cast<std::uint8_t>(Priority::low) ? low_from : normal_from;
 }
 
-/// A sequence that no row has is as good as the last.
+/// A sequence beyond the last possible one is clamped to it.
 [[nodiscard]] constexpr Place place_of(Place from, Sequence sequence) noexcept {
   return from + static_cast<Place>(std::min(sequence.value, sequence_max));
 }

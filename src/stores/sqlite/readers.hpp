@@ -17,7 +17,7 @@ namespace sagabox::sqlite {
 /// it for them. Thread-safe.
 class Readers {
  public:
-  /// A connection for a while.
+  /// A connection in use; its destructor returns it.
   class Lease {
    public:
     Lease(Readers& readers, std::unique_ptr<Connection> connection)

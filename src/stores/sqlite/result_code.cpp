@@ -9,7 +9,7 @@ namespace sagabox::sqlite {
 namespace {
 
 struct Meaning {
-  int result;  // an extended code, or a primary one for all of its kind; the first that fits counts
+  int result;  // an extended code, or a primary one for all of its kind; the first match counts
   Code code;
   std::string_view advice;
 };
@@ -81,7 +81,7 @@ Code code_of_result(int result, std::string_view text) noexcept {
 }
 
 Error error_of(sqlite3* connection, int result) {
-  // Borrowed connections may not tell the extended code by themselves.
+  // Borrowed connections may not return extended codes by default.
   if (const int extended = sqlite3_extended_errcode(connection);
       primary(extended) == primary(result)) {
     result = extended;

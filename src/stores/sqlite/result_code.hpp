@@ -8,11 +8,11 @@
 
 namespace sagabox::sqlite {
 
-/// What an extended result code of SQLite means to us. `text` is SQLite's own, which tells missing
-/// tables from other mistakes.
+/// Our error code for an extended result code of SQLite. `text` is SQLite's message, which
+/// distinguishes missing tables from other errors.
 Code code_of_result(int result, std::string_view text) noexcept;
 
-/// The last call on this connection failed with `result`. Never quotes data.
+/// The error of the last call on this connection, which failed with `result`. Never quotes data.
 Error error_of(sqlite3* connection, int result);
 
 }  // namespace sagabox::sqlite

@@ -110,7 +110,7 @@ DROP TABLE sagabox_owner;
 DROP TABLE sagabox_outbox;
 )sql";
 
-// The payload stands last: what comes after it would have to be looked for behind it.
+// The payload is the last column: SQLite would have to read past it to reach any column behind it.
 constexpr std::string_view first_table_up = R"sql(
 -- Pending messages. The place is the sequence and, above it, where the row waits to be read: 0 by
 -- time (due), 1 high, 2 low, 3 normal priority. Times are microseconds since 1970.
@@ -283,9 +283,9 @@ DROP TABLE "{table}_dead";
 DROP TABLE "{table}_pending";
 )sql";
 
-// An id is one tenant's: pending messages are unique by tenant and id, and what has ended is known
-// by its sequence alone, so that an id that is written again can end twice. By id first: operators
-// look for an id without a tenant, too.
+// An id is unique within a tenant: pending messages are unique by tenant and id, and ended ones are
+// identified by their sequence alone, so that an id that is written again can end twice. The id is
+// the first column: operators also look for an id without a tenant.
 constexpr std::string_view second_up = R"sql(
 ALTER TABLE sagabox_replay_job ADD COLUMN skipped INTEGER NOT NULL DEFAULT 0;
 )sql";
@@ -314,8 +314,8 @@ WHEN NEW.id IS NULL
 {enqueue}
 )sql";
 
-// What has ended may have an id several times by now, which takes nothing from an older version:
-// there it need not be unique.
+// Ended messages may have the same id several times by now, so this index is not unique; the older
+// version does not need it to be.
 constexpr std::string_view second_table_down = R"sql(
 DROP INDEX "{table}_pending_id";
 CREATE UNIQUE INDEX "{table}_pending_id" ON "{table}_pending" (id);
@@ -337,7 +337,7 @@ constexpr std::string_view third_down = R"sql(
 ALTER TABLE sagabox_replay_job DROP COLUMN as_new;
 )sql";
 
-// Outboxes stay as they are.
+// This step does not change outboxes.
 constexpr std::string_view no_change = "SELECT 1;";
 
 constexpr std::array outbox_steps{

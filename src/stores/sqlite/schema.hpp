@@ -9,7 +9,7 @@ namespace sagabox::sqlite {
 using schema::Engine;
 using schema::Migration;
 
-/// Of a file. {table} and fragments are filled into their SQL.
+/// The engines of a file. {table} and fragments are filled into their SQL.
 std::span<const Engine> engines();
 
 }  // namespace sagabox::sqlite

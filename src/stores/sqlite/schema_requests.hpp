@@ -8,7 +8,7 @@ namespace sagabox::sqlite {
 
 /// Records of requests.
 std::span<const Migration> idempotency_steps() noexcept;
-/// What consumers and participants of sagas note.
+/// Records of consumers and of participants of sagas.
 std::span<const Migration> inbox_steps() noexcept;
 
 }  // namespace sagabox::sqlite

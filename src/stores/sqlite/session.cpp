@@ -16,12 +16,12 @@
 namespace sagabox::sqlite {
 namespace {
 
-/// Rows that were read to the end: SQLite keeps none.
+/// Rows that were read to the end, copied because SQLite does not keep them.
 class ReadRows final : public sql::Answer {
  public:
   using Cell = std::variant<std::monostate, std::int64_t, std::string>;
 
-  /// Runs to the end and keeps the rows.
+  /// Runs to the end and copies the rows.
   Status read(Run& run) {
     columns_ = run.columns();
     for (;;) {
@@ -101,7 +101,7 @@ Repeats repeats_of(const sql::Values& values) {
   return {};
 }
 
-/// Binds the next value. `element`: which one of a list; nullopt binds the whole list.
+/// Binds the next value. `element` is the index in each list; nullopt binds the whole list.
 class Binder {
  public:
   Binder(Run& run, std::optional<std::size_t> element) : run_(run), element_(element) {}
@@ -139,7 +139,7 @@ Error too_few_values(const sql::Part& part, std::size_t values) {
           "\"" + part.name + "\" was given only " + std::to_string(values) + " values"};
 }
 
-/// Runs one part with these values, and as often as they say.
+/// Runs one part with these values, once or for each element.
 Result<std::unique_ptr<ReadRows>> run_part(Link& link, const sql::Part& part,
                                            const sql::Values& values) {
   auto rows = std::make_unique<ReadRows>();

@@ -14,7 +14,7 @@
 
 namespace sagabox::sqlite {
 
-/// Over a connection that somebody else has opened a transaction on.
+/// Uses a connection on which the caller has opened a transaction.
 class LinkSession final : public sql::Session {
  public:
   using sql::Session::run;
@@ -42,7 +42,7 @@ class SqliteSessions final : public sql::Sessions {
   const Clock& clock_;
 };
 
-/// Reads the row that a run stands on as the kit does.
+/// Reads the current row of a run for the kit.
 class RunView final : public sql::Answer {
  public:
   explicit RunView(const Run& run) : run_(run) {}
@@ -59,8 +59,8 @@ class RunView final : public sql::Answer {
   const Run& run_;
 };
 
-/// In the transaction of `begin()` or `enlist()` of this store. TX.NO_TRANSACTION when it has ended
-/// or is not one of SQLite.
+/// A session in the transaction of `begin()` or `enlist()` of this store. TX.NO_TRANSACTION when
+/// the transaction has ended or does not belong to SQLite.
 Result<std::unique_ptr<sql::Session>> session_of(Transaction& transaction);
 
 }  // namespace sagabox::sqlite

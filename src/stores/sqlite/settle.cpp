@@ -17,7 +17,7 @@ namespace {
 using spi::Settlement;
 using spi::Verdict;
 
-/// What a row says of its failures, and where it lies.
+/// The failures of a row, and its place.
 struct Trouble {
   Place place = 0;
   std::uint32_t failed_for_good = 0;
@@ -26,14 +26,14 @@ struct Trouble {
   std::string history;
 };
 
-/// One that only writes its attempt down may have nothing to say.
+/// An item that only records its attempt may have no error.
 bool fails(const Settlement& item) {
   return item.verdict != Verdict::attempt || !item.error.empty();
 }
 
 using Neighbours = Expected::Neighbours;
 
-/// Cuts what is sorted by sequence into pieces without gaps whose attempts are the same.
+/// Splits items sorted by sequence into runs without gaps that have the same number of attempts.
 template <class Each>
 Status for_each_run(Neighbours sorted, Each&& each) {
   std::size_t from = 0;
@@ -48,7 +48,7 @@ Status for_each_run(Neighbours sorted, Each&& each) {
   return {};
 }
 
-/// One settle, in a transaction of the caller's.
+/// One settle, in the caller's transaction.
 class Settling {
  public:
   Settling(Connection& connection, const OutboxStatements& statements,
@@ -59,7 +59,7 @@ class Settling {
         now_(now),
         expected_(expected) {}
 
-  /// Those of a shard that were delivered; most lie side by side. How many there were.
+  /// Settles the delivered messages of a shard, most of which are adjacent. Returns their number.
   Result<std::uint32_t> settle_done(std::vector<const Settlement*> items) {
     std::ranges::sort(items, {}, [](const Settlement* item) { return item->sequence; });
     std::uint32_t settled = 0;
@@ -74,7 +74,7 @@ class Settling {
     return settled;
   }
 
-  /// Any other verdict; whether there was such a row.
+  /// Settles any other verdict; returns whether there was such a row.
   Result<bool> settle(const Settlement& item) {
     switch (item.verdict) {
       case Verdict::retry:
@@ -93,7 +93,7 @@ class Settling {
   [[nodiscard]] const std::vector<AuditEvent>& deaths() const noexcept { return deaths_; }
 
  private:
-  /// A row is tried where it most likely lies: only it knows its priority.
+  /// Tries the most likely places of a row first: only the row itself has its priority.
   template <class Try>
   Result<std::optional<Place>> first_place(const Settlement& item, Try&& attempt_at) {
     for (const auto from : every_lane) {
@@ -116,7 +116,7 @@ class Settling {
     return changed(run);
   }
 
-  /// Most likely all lie in one lane; those that do not are looked for in the next.
+  /// Most likely all are in one lane; the rest is looked for in the next.
   Result<std::uint32_t> settle_run(Neighbours run) {
     std::uint32_t settled = 0;
     for (const auto from : every_lane) {
@@ -159,7 +159,7 @@ class Settling {
     return std::optional(std::move(trouble));
   }
 
-  /// A failure that spent an attempt enters the history.
+  /// A failure that used an attempt is added to the history.
   [[nodiscard]] std::string history_with(const Trouble& trouble, const Settlement& item) const {
     if (item.attempts <= trouble.failed_for_good) return trouble.history;
     auto history = history_from_text(trouble.history);
@@ -261,7 +261,7 @@ Result<bool> holds(Connection& connection, const SharedStatements& statements,
   return run.step();
 }
 
-/// How many rows changed.
+/// Returns how many rows changed.
 Result<std::uint32_t> settle_shard(Settling& settling, const spi::SettleRequest& request,
                                    Shard shard, bool held) {
   if (!held) return 0U;

@@ -9,7 +9,7 @@ inline void assign(Sql& member, const sql::Statement& statement) {
   member.text = statement.only().sql;
 }
 
-/// What the relay asks of an outbox, see sql/outbox.sql.
+/// The relay's statements for an outbox, see sql/outbox.sql.
 struct OutboxStatements {
   template <class Call>
   void each(Call&& call) {
@@ -31,9 +31,9 @@ struct OutboxStatements {
   Sql read_due;
   Sql retrying_keys;
   Sql remove;      ///< a pending row
-  Sql remove_run;  ///< pending rows side by side, see `Expected`
+  Sql remove_run;  ///< adjacent pending rows, see `Expected`
   Sql archive_run;
-  Sql failures;  ///< what a row says of its failures
+  Sql failures;  ///< the failures of a row
   Sql retry;
   Sql attempt;
   Sql failed_attempt;
@@ -41,7 +41,7 @@ struct OutboxStatements {
   Sql buried;  ///< as `sql::decode_record` reads it
 };
 
-/// What the native parts ask of the tables that outboxes share; the outbox is a parameter.
+/// The statements of native code for tables that outboxes share; the outbox is a parameter.
 struct SharedStatements {
   explicit SharedStatements(sql::Sections& sections);
 

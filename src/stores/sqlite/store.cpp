@@ -159,7 +159,7 @@ Status check(const std::string& path, const Options& options) {
   return {};
 }
 
-/// Opens the file anew in every call.
+/// Opens the file in every call.
 class SqliteSchema final : public spi::SchemaStore {
  public:
   SqliteSchema(sql::Sections& sections, std::string path, Options options)
@@ -169,7 +169,7 @@ class SqliteSchema final : public spi::SchemaStore {
 
   Result<std::vector<spi::SchemaStep>> status() override {
     std::error_code ignored;
-    // SQLite's own files need not be on the disk: a VFS of the user's decides.
+    // With a VFS of the user's the file need not be on the disk.
     const bool on_disk = options_.vfs.empty();
     if (on_disk && !std::filesystem::exists(path_, ignored)) return migrations_.nothing_applied();
     auto connection = Connection::open(path_, Connection::Use::read, options_);
@@ -182,7 +182,7 @@ class SqliteSchema final : public spi::SchemaStore {
     return migrations_.up(**writer, request);
   }
   Status down(const spi::SchemaDown& request) override {
-    // Of a file that is not there nothing is removed, and none is made.
+    // If the file does not exist, there is nothing to remove, and no file is made.
     auto there = Connection::open(path_, Connection::Use::read, options_);
     if (!there.ok()) return there.error();
     auto writer = Writer::open(path_, options_);
@@ -210,7 +210,7 @@ Result<std::unique_ptr<Store>> open(const std::string& path, const Options& opti
   if (auto checked = check(path, options); !checked.ok()) return checked.error();
   auto writer = Writer::open(path, options);
   if (!writer.ok()) return writer.error();
-  // The file's own name: another process may know it by a link.
+  // The real path of the file: another process may use a link to it.
   const auto file = (*writer)->path();
   auto locks = OwnerLocks::open(file);
   if (!locks.ok()) return locks.error();

@@ -12,11 +12,11 @@
 
 namespace sagabox::sqlite {
 
-/// A transaction of our own, on the connection that writes.
+/// A transaction of the store, on the connection that writes.
 class StoreTransaction final : public OwnedTransaction, private OutboxWriter {
  public:
   static Result<std::unique_ptr<OwnedTransaction>> begin(Context& context);
-  /// Rolls back what is open.
+  /// Rolls back if the transaction is open.
   ~StoreTransaction() override;
 
   [[nodiscard]] bool is_open() const override { return transaction_.is_open(); }
@@ -27,12 +27,13 @@ class StoreTransaction final : public OwnedTransaction, private OutboxWriter {
   Status commit() override;
   Status rollback() override;
 
-  /// Only while it is open.
+  /// Only valid while the transaction is open.
   [[nodiscard]] std::unique_ptr<sql::Session> session() {
     return std::make_unique<LinkSession>(transaction_.connection().link(), context_.clock);
   }
-  /// To whoever writes business rows, and may set savepoints: SQLite does not say whether one is
-  /// open, so what is written from now on may be undone though the transaction commits.
+  /// Lends the connection to code that writes business rows, and may set savepoints: SQLite does
+  /// not report whether one is open, so rows written from now on may be undone though the
+  /// transaction commits.
   [[nodiscard]] sqlite3* lend() noexcept {
     lent_ = true;
     return is_open() ? transaction_.connection().handle() : nullptr;
@@ -53,7 +54,8 @@ class StoreTransaction final : public OwnedTransaction, private OutboxWriter {
             context.hub_publish, &context.clock, shard_count, [this] { return session_of(*this); },
             [this] { published_ = true; }) {}
 
-  /// Whatever savepoints have undone: no sequence above is given out when this commits.
+  /// Finds the last sequences, whatever savepoints have undone: this commit assigns none above
+  /// them.
   void find_last();
 
   Context& context_;
@@ -65,7 +67,7 @@ class StoreTransaction final : public OwnedTransaction, private OutboxWriter {
   bool published_ = false;           // events
   bool lent_ = false;
   std::set<TableName> written_to_;
-  std::map<TableName, Sequence> last_;  // given out when this commits
+  std::map<TableName, Sequence> last_;  // assigned by this commit
 };
 
 }  // namespace sagabox::sqlite

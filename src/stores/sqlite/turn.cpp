@@ -35,7 +35,7 @@ void Turn::give_back() {
     return;
   }
   next->granted = true;
-  // Under the lock: the one called erases what we notify.
+  // Notified under the lock: the waiter destroys the condition variable when it runs.
   next->called.notify_one();
 }
 

@@ -8,12 +8,13 @@
 
 namespace sagabox::sqlite {
 
-/// SQLite has one writer: whose turn it is. First come, first served, so that nobody starves.
+/// The turn to write, as SQLite has one writer. First come, first served, so that no caller
+/// starves.
 class Turn {
  public:
-  /// False: it was somebody else's for all this time.
+  /// Returns false if others held it for all this time.
   [[nodiscard]] bool take(Duration wait_max);
-  /// Without waiting.
+  /// Does not wait.
   [[nodiscard]] bool try_take();
   void give_back();
 

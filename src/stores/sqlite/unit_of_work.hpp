@@ -7,7 +7,7 @@
 
 namespace sagabox::sqlite {
 
-/// `work(connection)` in a transaction of its own; rolled back when it returns an error.
+/// Runs `work(connection)` in a transaction of its own; rolls back if it returns an error.
 template <class Work>
 auto in_transaction(Writer& writer, Work&& work) -> std::invoke_result_t<Work, Connection&> {
   auto transaction = writer.begin();

@@ -16,13 +16,13 @@
 
 namespace sagabox::sqlite {
 
-/// Wakes readers: at once after our own commits, and by looking every now and then whether others
-/// have written. Thread-safe.
+/// Wakes readers: at once after this store's commits, and by polling after commits of others.
+/// Thread-safe.
 class Wake {
  public:
   Wake(Writer& writer, Duration interval) : writer_(writer), interval_(interval) {}
 
-  /// `name`: of an outbox or another feed.
+  /// `name` is that of an outbox or of another feed.
   void wait(std::string_view name, Duration timeout);
   void wait(const TableName& table, Duration timeout) { wait(table.str(), timeout); }
   void ring(std::string_view name) { bell(name).ring(); }
@@ -30,7 +30,7 @@ class Wake {
 
  private:
   CommitBell& bell(std::string_view name);
-  /// Rings for everyone when others have written since the last look.
+  /// Rings for every reader if others have written since the last look.
   void look();
 
   Writer& writer_;

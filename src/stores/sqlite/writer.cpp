@@ -15,9 +15,9 @@ const Sql page_size_sql{"PRAGMA page_size"};
 const Sql schema_version_sql{"PRAGMA schema_version"};
 const Sql data_version_sql{"PRAGMA data_version"};
 
-/// The log is copied into the file when it has so much of what it may have.
+/// The log is copied into the file when it reaches 1/4 of its maximum.
 constexpr std::uint64_t checkpoint_share = 4;
-/// How long the next writers wait for readers when the log has become too long.
+/// How long the next writers wait for readers when the log is too long.
 constexpr Duration restart_wait_max = std::chrono::milliseconds(20);
 
 Result<std::int64_t> pragma_value(Connection& connection, const Sql& sql) {
@@ -27,7 +27,7 @@ Result<std::int64_t> pragma_value(Connection& connection, const Sql& sql) {
   return run.integer(0);
 }
 
-/// Opened by the first read.
+/// The file of the log, which the first read opens.
 Result<sqlite3_file*> log_of(Connection& connection) {
   if (auto read = pragma_value(connection, schema_version_sql); !read.ok()) return read.error();
   sqlite3_file* log = nullptr;
@@ -125,7 +125,7 @@ Status Writer::commit() {
 
 Status Writer::rollback() {
   Status done;
-  // Some errors have rolled it back already.
+  // Some errors roll back by themselves.
   if (connection_->link().in_transaction()) done = connection_->run(rollback_sql).finish();
   end_turn();
   return done;
@@ -137,12 +137,12 @@ Status Writer::sync() {
 }
 
 void Writer::check_point() {
-  // The log begins anew when all of it was copied and nobody reads it any more.
+  // The log restarts after all of it was copied and no reader uses it any more.
   if (wal_pages_ < bounds_.checkpoint_pages) check_point_at_ = bounds_.checkpoint_pages;
   if (wal_pages_ < check_point_at_) return;
-  // While somebody reads on and on, not every commit has to try in vain.
+  // During a long read, not every commit should try a checkpoint in vain.
   check_point_at_ = wal_pages_ + bounds_.checkpoint_pages;
-  // What a checkpoint cannot do now, the next one does; the commit has happened either way.
+  // If a checkpoint fails, the next one does its work; the commit has succeeded either way.
   const bool restart = wal_pages_ >= bounds_.restart_pages;
   auto* handle = connection_->handle();
   if (restart) connection_->wait_for_locks(restart_wait_max);
@@ -150,7 +150,7 @@ void Writer::check_point() {
   const int result = sqlite3_wal_checkpoint_v2(
       handle, "main", restart ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE, nullptr,
       nullptr);
-  // The system tells a failed sync once: the one for this commit would succeed.
+  // The system reports a failed sync once: the next sync, for this commit, would succeed.
   sync_.ended_elsewhere(result == SQLITE_IOERR_FSYNC);
   if (restart) connection_->wait_for_locks(lock_max_);
 }

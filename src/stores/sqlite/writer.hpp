@@ -15,7 +15,7 @@ namespace sagabox::sqlite {
 
 class Writer;
 
-/// An open transaction on the connection that writes. Rolled back when it is dropped.
+/// An open transaction on the connection that writes. Its destructor rolls back.
 class WriteTransaction {
  public:
   WriteTransaction(WriteTransaction&& other) noexcept;
@@ -23,9 +23,9 @@ class WriteTransaction {
   ~WriteTransaction();
 
   [[nodiscard]] bool is_open() const noexcept { return writer_ != nullptr; }
-  /// Only while it is open.
+  /// Only valid while the transaction is open.
   [[nodiscard]] Connection& connection() const;
-  /// STORAGE.IN_DOUBT: it is written, but the disk would not say that it took it.
+  /// STORAGE.IN_DOUBT: the commit is written, but its sync failed.
   Status commit();
   Status rollback();
 
@@ -35,21 +35,21 @@ class WriteTransaction {
   Writer* writer_;
 };
 
-/// The one connection of ours that writes and makes checkpoints. Transactions take turns; what
-/// they wrote is brought to the disk together, outside their turns. Thread-safe.
+/// The store's only connection that writes and makes checkpoints. Transactions take turns; their
+/// commits are synced to the disk together, outside of the turns. Thread-safe.
 class Writer {
  public:
   static Result<std::unique_ptr<Writer>> open(const std::string& path, const Options& options);
 
-  /// BEGIN IMMEDIATE, when it is our turn. STORAGE.CONFLICT when that takes too long.
+  /// BEGIN IMMEDIATE, when it is this caller's turn. STORAGE.CONFLICT when that takes too long.
   Result<WriteTransaction> begin();
-  /// Returns when everything that was committed before is on the disk, whoever wrote it; at once
-  /// where nobody asked for that.
+  /// Waits until everything that was committed before, by any connection, is on the disk; no-op if
+  /// durability is off.
   Status sync();
-  /// Another one after others have written, in this process or elsewhere, since it was asked last.
-  /// Nothing while we write ourselves.
+  /// A number that changes after others have written, in this process or elsewhere. Nullopt while
+  /// this store writes.
   std::optional<std::int64_t> version_of_others();
-  /// The file's own name, whatever links led to it.
+  /// The real path of the file, with links resolved.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] bool is_durable() const noexcept { return durable_; }
 
@@ -75,7 +75,7 @@ class Writer {
   const Bounds bounds_;
   Turn turn_;
   GroupSync sync_;
-  // Of whoever has the turn.
+  // Guarded by the turn.
   int wal_pages_ = 0;  // after the last commit
   std::int64_t check_point_at_ = 0;
 };

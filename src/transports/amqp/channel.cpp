@@ -18,7 +18,7 @@ void Channel::published(const spi::Parcel& parcel, std::uint64_t number) {
 
 void Channel::confirmed(std::uint64_t tag, bool multiple, bool taken, Link::Answers& answers) {
   if (multiple) {
-    // 0 is for all there are.
+    // Tag 0 stands for all outstanding tags.
     const auto count = tag == 0 ? all_.size()
                        : tag < first_tag_
                            ? 0
@@ -60,7 +60,7 @@ void Channel::return_header(const amqp_frame_t& frame) {
       *static_cast<const amqp_basic_properties_t*>(frame.payload.properties.decoded);
   if ((properties._flags & AMQP_BASIC_MESSAGE_ID_FLAG) == 0) return;
   const auto id = as_text(properties.message_id);
-  // The same message to the same place shares its fate, whichever of them this is.
+  // Several parcels of this message to this key all get the same result, so any of them will do.
   const auto found = std::find_if(all_.begin(), all_.end(), [&](const Published& one) {
     return one.number != 0 && one.returned.empty() && one.id.view() == id &&
            static_cast<const RoutingAddress&>(*one.address).key == returned_key_;
@@ -70,8 +70,8 @@ void Channel::return_header(const amqp_frame_t& frame) {
 
 namespace {
 
-/// "ACCESS_REFUSED - access to topic 'KEY' in exchange 'x' in vhost '/' refused for user 'u'": what
-/// stands from the key on; nothing: the exchange as a whole is meant.
+/// "ACCESS_REFUSED - access to topic 'KEY' in exchange 'x' in vhost '/' refused for user 'u'":
+/// returns the text from the key on; nullopt if the whole exchange is refused.
 std::optional<std::string_view> from_refused_key(std::string_view text) {
   constexpr std::string_view before = "access to topic '";
   const auto at = text.find(before);
@@ -81,7 +81,7 @@ std::optional<std::string_view> from_refused_key(std::string_view text) {
 
 bool begins_with_key(std::string_view text, std::string_view key) {
   constexpr std::string_view behind = "' in exchange ";
-  // The server cuts long texts, and with them the key.
+  // The server truncates long texts, and the key with them.
   if (text.find(behind) == std::string_view::npos) return key.starts_with(text);
   return text.starts_with(key) && text.substr(key.size()).starts_with(behind);
 }
@@ -96,7 +96,7 @@ void Channel::closed(std::uint16_t code, std::string_view text, Link::Answers& a
       all_.begin(), all_.end(), [](const Published& one) { return one.number != 0; }));
   spi::SendResult result{Kind::failed, "RabbitMQ: " + closing_text(code, text), std::nullopt};
   if (code == AMQP_NOT_FOUND || code == AMQP_ACCESS_REFUSED) {
-    // Said of the exchange, and all on this channel are for it.
+    // The error is about the exchange, and every message on this channel is for that exchange.
     result.kind = Kind::rejected;
   } else if (open > 1) {
     result.kind = Kind::unreachable;

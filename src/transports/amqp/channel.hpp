@@ -9,9 +9,9 @@
 
 namespace sagabox::amqp {
 
-/// What waits for its confirm on one channel. Each exchange has a channel of its own: the server
-/// ends a channel for an exchange that is not there, and with it everything that is under way on
-/// it.
+/// The messages of one channel that wait for their confirms. Each exchange has a channel of its
+/// own: if an exchange does not exist, the server closes the channel and drops everything in flight
+/// on it.
 class Channel {
  public:
   Channel(amqp_channel_t id, std::string exchange) : id_(id), exchange_(std::move(exchange)) {}
@@ -19,15 +19,15 @@ class Channel {
   [[nodiscard]] amqp_channel_t id() const noexcept { return id_; }
   [[nodiscard]] const std::string& exchange() const noexcept { return exchange_; }
 
-  /// Delivery tags count what was published, from 1.
+  /// Delivery tags count the published messages, from 1.
   void published(const spi::Parcel& parcel, std::uint64_t number);
 
   /// basic.ack and basic.nack.
   void confirmed(std::uint64_t tag, bool multiple, bool taken, transports::Link::Answers& answers);
-  /// basic.return and the header behind it: unroutable. Its confirm follows.
+  /// basic.return and the header after it: the message is unroutable. Its confirm follows.
   void return_begins(const amqp_basic_return_t& method);
   void return_header(const amqp_frame_t& frame);
-  /// channel.close: all that is under way has its result.
+  /// channel.close: every message in flight has its result now.
   void closed(std::uint16_t code, std::string_view text, transports::Link::Answers& answers);
 
  private:
@@ -35,10 +35,11 @@ class Channel {
     std::uint64_t number = 0;  ///< 0: confirmed
     MessageId id;
     std::shared_ptr<const spi::Address> address;
-    std::string returned;  ///< why
+    std::string returned;  ///< why it was returned
   };
 
-  /// 403 of a topic permission: those with its key are meant, the others were only beside them.
+  /// 403 for a topic permission: it refuses the messages with its key, not the others on the
+  /// channel.
   void key_refused(std::string_view from_key, std::string_view text,
                    transports::Link::Answers& answers);
   void confirm(Published& one, bool taken, transports::Link::Answers& answers) const;

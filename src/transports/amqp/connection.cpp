@@ -11,7 +11,7 @@ constexpr std::uint16_t channels_wanted = 2047;
 
 Error unusable(std::string message) { return {Code::provider_unavailable, std::move(message)}; }
 
-/// 0 means that there is no bound.
+/// 0 means no bound.
 template <class T>
 T lower(T theirs, T ours) {
   return theirs == 0 ? ours : std::min(theirs, ours);
@@ -138,7 +138,7 @@ Result<std::string> Connection::look_for(const RoutingAddress& address, amqp_cha
                                          BootTime deadline, const Clock& clock) {
   const bool is_queue = address.exchange.empty();
   amqp_channel_open_t open{};
-  // Passive: nothing is made, and only the name is compared.
+  // Passive: the queue is not created, and only the name is compared.
   amqp_queue_declare_t queue{.queue = as_bytes(address.key), .passive = 1};
   amqp_exchange_declare_t exchange{.exchange = as_bytes(address.exchange), .passive = 1};
   std::string out;

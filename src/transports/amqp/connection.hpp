@@ -14,8 +14,8 @@ namespace sagabox::amqp {
 /// "404 NOT_FOUND - no exchange 'x' in vhost '/'"
 std::string closing_text(std::uint16_t code, std::string_view text);
 
-/// Logged in, the virtual host open. librabbitmq takes the bytes apart; it has no part in reading
-/// or writing them, as its own writing waits for the server without end.
+/// A connection that has logged in, with the virtual host open. librabbitmq only decodes the bytes;
+/// it does not read or write the socket, because its write waits for the server without a limit.
 class Connection {
  public:
   static Result<std::unique_ptr<Connection>> open(const Options& options, BootTime deadline);
@@ -28,20 +28,20 @@ class Connection {
   [[nodiscard]] std::uint16_t channel_max() const noexcept { return channel_max_; }
   [[nodiscard]] std::chrono::seconds heartbeat() const noexcept { return heartbeat_; }
 
-  /// Whether an exchange, or a queue where the default exchange leads, is there: empty, or what the
-  /// server says instead. `channel` must not have been used before.
+  /// Checks that an exchange exists, or a queue where the default exchange is meant. Returns an
+  /// empty text, or the server's error. `channel` must not have been used before.
   Result<std::string> look_for(const RoutingAddress& address, amqp_channel_t channel,
                                BootTime deadline, const Clock& clock);
 
-  /// Reads what has come; whether anything had.
+  /// Reads what has arrived; returns whether there was anything.
   Result<bool> receive();
-  /// The next frame that is complete; its type is 0 when none is. Good until the next call.
+  /// The next complete frame; its type is 0 if there is none. Valid until the next call.
   Result<amqp_frame_t> next_frame();
 
  private:
   explicit Connection(std::unique_ptr<transports::Stream> stream);
   Status shake_hands(const Options& options, BootTime deadline);
-  /// Waits for a method, or another that may come instead; what else the server says is an error.
+  /// Waits for a method, or another one that may arrive instead; any other method is an error.
   Result<amqp_method_t> expect(amqp_method_number_t id, BootTime deadline, const Clock& clock,
                                amqp_method_number_t instead = 0);
 

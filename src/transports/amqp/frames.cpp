@@ -31,7 +31,7 @@ void begin_frame(std::string& out, int type, amqp_channel_t channel, std::size_t
 
 void end_frame(std::string& out) { append_number(out, AMQP_FRAME_END, 1); }
 
-/// RabbitMQ takes these for more routing keys, which are the route's business alone.
+/// RabbitMQ reads additional routing keys from these headers; only the route may set routing keys.
 bool routes(std::string_view header) { return header == "CC" || header == "BCC"; }
 
 amqp_table_entry_t entry(std::string_view name, std::string_view value) {
@@ -42,12 +42,12 @@ amqp_table_entry_t entry(std::string_view name, std::string_view value) {
   return one;
 }
 
-/// Everything that goes into the header frame; refers to the parcel's message.
+/// The content of the header frame; refers to the parcel's message.
 class Properties {
  public:
   Properties(const spi::Parcel& parcel, const RoutingAddress& address) : envelope_(parcel) {
     const auto& message = *parcel.message;
-    // Names are built first: entries point into them.
+    // Names are built first, because entries point into them.
     names_.reserve(envelope_.attributes().size());
     for (const auto& [name, value] : envelope_.attributes()) {
       names_.push_back(std::string(attribute_prefix).append(name));
@@ -72,7 +72,7 @@ class Properties {
     const auto seconds =
         std::chrono::floor<std::chrono::seconds>(message.occurred_at()).time_since_epoch().count();
     all_.timestamp = seconds < 0 ? 0 : static_cast<std::uint64_t>(seconds);
-    // As an attribute it is there whatever its length.
+    // It is also sent as an attribute, whatever its length.
     if (message.topic().size() <= short_string_max) {
       all_._flags |= AMQP_BASIC_TYPE_FLAG;
       all_.type = as_bytes(message.topic());
@@ -81,7 +81,7 @@ class Properties {
 
   [[nodiscard]] const std::optional<std::string>& problem() const noexcept { return problem_; }
 
-  /// Appends them; false: more than `bytes_max`.
+  /// Appends them; returns false if they need more than `bytes_max`.
   bool append_to(std::string& out, std::size_t bytes_max) {
     std::size_t room = 512;
     for (const auto& one : entries_) room += one.key.len + one.value.value.bytes.len + 6;

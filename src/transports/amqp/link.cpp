@@ -8,7 +8,7 @@ using Kind = spi::SendResult::Kind;
 
 namespace {
 
-/// Until an exchange's channel may be free.
+/// Retry delay of a message for whose exchange no channel is free.
 constexpr Duration channel_wait = std::chrono::seconds(1);
 
 Error lost(std::string message) { return {Code::provider_unavailable, std::move(message)}; }
@@ -49,7 +49,7 @@ Channel* AmqpLink::channel_for(const std::string& exchange) {
   amqp_channel_open_t open{};
   amqp_confirm_select_t confirm{};
   confirm.nowait = 1;
-  // The server takes them in turn: publishing need not wait for its answer.
+  // The server processes frames in order, so publishing need not wait for the answer.
   append_method(out_.end(), id, AMQP_CHANNEL_OPEN_METHOD, &open);
   append_method(out_.end(), id, AMQP_CONFIRM_SELECT_METHOD, &confirm);
   return (by_exchange_[exchange] = std::move(channel)).get();
@@ -58,7 +58,7 @@ Channel* AmqpLink::channel_for(const std::string& exchange) {
 Status AmqpLink::turn(BootTime now, Answers& answers) {
   if (auto done = beat(now); !done) return done;
   if (auto done = write(now); !done) {
-    // It may have said why before it went.
+    // The server may have sent its reason before it closed the connection.
     auto said = read(now, answers);
     return said ? done : said;
   }
@@ -109,7 +109,7 @@ Status AmqpLink::take(const amqp_frame_t& frame, Answers& answers) {
   if (frame.frame_type == AMQP_FRAME_METHOD) {
     return take_method(channel, frame.payload.method, answers);
   }
-  // The payload that comes back with a returned message is not looked at.
+  // The payload of a returned message is ignored.
   if (channel != nullptr && frame.frame_type == AMQP_FRAME_HEADER) channel->return_header(frame);
   return {};
 }

@@ -11,7 +11,7 @@
 
 namespace sagabox::amqp {
 
-/// Publishes with confirms, many at once.
+/// Publishes many messages at once, with confirms.
 class AmqpLink final : public transports::Link {
  public:
   AmqpLink(std::unique_ptr<Connection> connection, BootTime now);
@@ -27,7 +27,7 @@ class AmqpLink final : public transports::Link {
  private:
   static constexpr std::size_t out_bytes_max = 1024UL * 1024;
 
-  /// Opens one for an exchange that has none; null: the server allows no more.
+  /// Opens a channel for an exchange that has none; null if the server allows no more.
   Channel* channel_for(const std::string& exchange);
   Status beat(BootTime now);
   Status write(BootTime now);
@@ -39,7 +39,7 @@ class AmqpLink final : public transports::Link {
   std::unique_ptr<Connection> connection_;
   std::map<std::string, std::unique_ptr<Channel>> by_exchange_;
   std::map<amqp_channel_t, Channel*> by_id_;
-  std::string blocked_;  ///< why the server takes nothing for now
+  std::string blocked_;  ///< why the server accepts nothing for now
   transports::OutBuffer out_;
   BootTime last_written_;
   BootTime last_read_;

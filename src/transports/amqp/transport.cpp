@@ -45,7 +45,7 @@ class AmqpTransport final : public spi::Transport {
                  }) {}
 
   [[nodiscard]] spi::TransportTraits traits() const override {
-    // The first of a key may be refused by a full queue and the second taken a moment later.
+    // A full queue may refuse the first message of a key and accept the second a moment later.
     return {.keeps_order = false, .in_flight_max = options_.in_flight_max};
   }
 
@@ -112,13 +112,13 @@ class AmqpTransport final : public spi::Transport {
   void close(BootTime deadline) override { courier_.close(deadline); }
 
  private:
-  /// What is missing of what routes name.
+  /// Reports what routes name but the server does not have.
   Status look_for_places(Connection& connection, BootTime deadline,
                          std::vector<std::string>& found) {
     const std::scoped_lock lock(mutex_);
     amqp_channel_t channel = 0;
     for (const auto& [names, address] : places_) {
-      if (channel == connection.channel_max()) return {};  // enough was asked
+      if (channel == connection.channel_max()) return {};  // no more channels to ask on
       const auto said = connection.look_for(address, ++channel, deadline, *options_.clock);
       if (!said) return said.error();
       if (said->empty()) continue;
@@ -131,7 +131,7 @@ class AmqpTransport final : public spi::Transport {
 
   const Options options_;
   std::mutex mutex_;
-  /// Exchanges, and queues of the default one, that somebody wanted to send to.
+  /// The exchanges, and queues of the default exchange, that routes have named.
   std::map<std::pair<std::string, std::string>, RoutingAddress> places_;
   Courier courier_;
 };

@@ -20,7 +20,7 @@ constexpr std::string_view scheme = "bus:";
 
 struct Subscribed {
   Listener listener;
-  std::string consumer;  ///< empty: it has no inbox
+  std::string consumer;  ///< empty if it has no inbox
 };
 
 Outcome outcome_of(const Listener& subscriber, const Delivery& delivery) {
@@ -35,7 +35,7 @@ Outcome outcome_of(const Listener& subscriber, const Delivery& delivery) {
   }
 }
 
-/// What became of a message with all its subscribers.
+/// The combined result of all subscribers of a message.
 class Together {
  public:
   void add(Outcome outcome) {
@@ -53,7 +53,7 @@ class Together {
 
  private:
   bool failed_ = false;
-  bool blameless_ = true;  ///< nobody's error spends an attempt
+  bool blameless_ = true;  ///< no error so far counts as an attempt
   std::string errors_;
   std::optional<Duration> delay_;
 };
@@ -86,7 +86,7 @@ struct Bus::Parts {
     }
     Together together;
     for (const auto& [subscriber, consumer] : called) {
-      // It has timed out and will be published again.
+      // The delivery has timed out and will be repeated.
       if (delivery.stop_token().stop_requested()) return failed("the deadline came before the end");
       together.add(outcome_of(subscriber, delivery));
     }

@@ -42,7 +42,7 @@ struct Functions::Parts {
                 return result_of(function(name.str())(delivery));
               }}) {}
 
-  /// There: its address was given only because it is, and none is ever taken away.
+  /// The function exists: addresses are only made for existing ones, and none is ever removed.
   const Listener& function(const std::string& name) {
     const std::lock_guard lock(mutex);
     return functions.at(name);

@@ -14,7 +14,7 @@
 namespace sagabox::file {
 namespace {
 
-/// Payloads are for their owner only; a file that is there keeps its mode.
+/// Payloads must be readable by their owner only; an existing file keeps its mode.
 constexpr mode_t mode = 0600;
 constexpr int poll_milliseconds = 50;
 
@@ -40,7 +40,8 @@ std::string_view advice(int reason) {
   }
 }
 
-/// So that the name of a new file survives a power cut, too. Sets errno when it does not.
+/// Syncs the folder, so that the name of a new file survives a power failure. Sets errno on
+/// failure.
 bool sync_folder(const std::string& path) {
   const auto folder = std::filesystem::path(path).parent_path();
   const int descriptor =
@@ -82,8 +83,8 @@ std::string LineFile::open() {
       if (same) return {};
       close();
     }
-    // Not blocking: a pipe that nobody reads is an error, not a wait. Read, too, to see how the
-    // last line ends; what cannot be read is written all the same.
+    // Non-blocking: a pipe without a reader is an error, not a wait. Opened for reading too, to see
+    // how the last line ends; a file that cannot be read is written all the same.
     constexpr int flags = O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     const bool is_other = ::stat(path_.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode);
     if (!is_other) descriptor_ = ::open(path_.c_str(), flags | O_RDWR, mode);
@@ -137,7 +138,7 @@ LineFile::Appended LineFile::write_patiently(std::string_view lines,
       done.error = problem("has not been read in time");
       return done;
     }
-    // So much is taken without a wait once poll says that there is room.
+    // After poll, a write of this size does not block.
     const auto rest = lines.substr(done.bytes, PIPE_BUF);
     const auto bytes = ::write(descriptor_, rest.data(), rest.size());
     if (bytes < 0 && (errno == EINTR || errno == EAGAIN)) continue;
@@ -169,7 +170,7 @@ LineFile::Appended LineFile::append(std::string_view lines, Sync sync,
   if (done.bytes > 0) broken_line_ = lines[done.bytes - 1] != '\n';
   done.bytes -= std::min(done.bytes, extra);
   if (auto error = sync == Sync::yes ? sync_all() : std::string(); !error.empty()) {
-    // What a failed sync leaves behind cannot be synced again.
+    // Data that a failed sync has left cannot be synced again.
     close();
     return {0, std::move(error)};
   }

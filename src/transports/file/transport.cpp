@@ -28,7 +28,7 @@ using Kind = SendResult::Kind;
 
 constexpr std::string_view file_scheme = "file:";
 constexpr std::string_view stdout_name = "stdout:";
-/// Written at once.
+/// The size of one write.
 constexpr std::size_t write_bytes_max = 4UL * 1024 * 1024;
 
 using Items = std::vector<TimedParcels::ItemPtr>;
@@ -36,11 +36,11 @@ using Items = std::vector<TimedParcels::ItemPtr>;
 const SendResult overtaking{
     Kind::later, "one before it in the file was not written by its deadline", std::nullopt};
 
-/// A file and what waits to be written to it; one for all addresses with its path, so that its
+/// A file and the items to be written to it; shared by all addresses with its path, so that its
 /// lines have one order.
 struct Lane {
   explicit Lane(const std::string& path) : file(path) {}
-  LineFile file;  ///< the writing thread's
+  LineFile file;  ///< used by the writing thread
   Items waiting{};
 };
 
@@ -115,7 +115,7 @@ class FileTransport final : public spi::Transport {
       std::set<const Lane*> given_up;
       for (auto& item : taken) {
         const auto& lane = place_of(*item).lane;
-        // Its time was over before it waited, so nobody would withdraw it.
+        // Its deadline passed before it was queued, so it would never be withdrawn.
         if (item->answered()) {
           given_up.insert(lane.get());
         } else if (given_up.contains(lane.get())) {
@@ -152,7 +152,7 @@ class FileTransport final : public spi::Transport {
   }
 
   void write_all() {
-    // A reader that goes away is an error of the write, not the end of the process.
+    // A closed reader must be an error of the write, not end the process.
     sigset_t broken_pipe;
     sigemptyset(&broken_pipe);
     sigaddset(&broken_pipe, SIGPIPE);
@@ -170,8 +170,8 @@ class FileTransport final : public spi::Transport {
     }
   }
 
-  /// What waits and is past its deadline is let go of: the disk, or whoever reads the pipe, may
-  /// never take it. With it goes what is behind it in its file, which must not overtake it.
+  /// Drops a waiting item past its deadline, because the disk or the reader of the pipe may never
+  /// accept it. Items behind it in its file are deferred too, because they must not overtake it.
   void withdraw(const TimedParcels::ItemPtr& item) {
     Items behind;
     {
@@ -186,7 +186,7 @@ class FileTransport final : public spi::Transport {
     put_off(behind, overtaking);
   }
 
-  /// With the lock held.
+  /// Requires the lock.
   void forget(const Lane& lane) {
     std::erase_if(lanes_, [&](const auto& other) { return other.get() == &lane; });
   }
@@ -197,7 +197,7 @@ class FileTransport final : public spi::Transport {
       rest = rest.subspan(write_some(lane.file, rest, stopped));
       if (!stopped) continue;
       put_off(rest, *stopped);
-      // What was handed over before the failure was known must not overtake it.
+      // Items queued before the failure was known must not overtake it.
       Items behind;
       {
         const std::lock_guard lock(mutex_);
@@ -209,8 +209,8 @@ class FileTransport final : public spi::Transport {
     }
   }
 
-  /// The first ones, as many as go in one write; how many that were. `stopped`: what becomes of
-  /// those behind them, which must not be written.
+  /// Writes the first items, as many as fit in one write, and returns their number. `stopped` is
+  /// set to the result of the items behind them if those must not be written.
   std::size_t write_some(LineFile& file, std::span<const TimedParcels::ItemPtr> items,
                          std::optional<SendResult>& stopped) {
     std::string lines;
@@ -228,7 +228,7 @@ class FileTransport final : public spi::Transport {
       return 1;
     }
     const auto batch = items.first(ends.size());
-    // Nothing is written of one that was told that its time is over.
+    // Stops before any item that was told that its deadline has passed.
     const auto done = file.append(lines, sync, [&] {
       return std::ranges::none_of(batch, [](const auto& item) { return item->answered(); });
     });
@@ -252,7 +252,7 @@ class FileTransport final : public spi::Transport {
   std::condition_variable changed_;
   std::map<std::string, std::shared_ptr<Lane>> known_;  ///< by path
   std::set<std::string> not_synced_;
-  std::deque<std::shared_ptr<Lane>> lanes_;  ///< where something waits
+  std::deque<std::shared_ptr<Lane>> lanes_;  ///< lanes with waiting items
   bool ended_ = false;
   TimedParcels parcels_;
   std::thread writer_;

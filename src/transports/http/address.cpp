@@ -55,7 +55,7 @@ Status parse_url(std::string_view text, const AddressGuard& guard, HttpAddress& 
   const std::string whole(text);
   if (whole.find('\0') != std::string::npos ||
       curl_url_set(url.get(), CURLUPART_URL, whole.c_str(), 0) != CURLUE_OK) {
-    return wrong_address(shown(text) + " is no URL; write https://host/path");
+    return wrong_address(shown(text) + " is not a URL; write https://host/path");
   }
   const auto scheme = part(url.get(), CURLUPART_SCHEME).value_or("");
   if (scheme != "https" && scheme != "http") {

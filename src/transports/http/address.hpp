@@ -17,10 +17,10 @@ namespace sagabox::http {
 
 enum class Mode : std::uint8_t { binary, structured };
 
-/// A URL and what its route says about it.
+/// A URL and the settings of its route.
 struct HttpAddress final : spi::Address {
   std::string url;
-  std::string host;                    ///< lower case, as the URL has it
+  std::string host;                    ///< lower case, in the URL too
   std::string endpoint_name;           ///< scheme, host and port
   std::shared_ptr<Endpoint> endpoint;  ///< shared by all addresses of that name
   bool encrypted = true;
@@ -33,15 +33,15 @@ struct HttpAddress final : spi::Address {
   Headers headers;
 };
 
-/// What addresses of a transport have in common.
+/// Settings shared by the addresses of a transport.
 struct AddressRules {
   const AddressGuard& guard;
   std::uint32_t concurrency_default = 0;
   std::uint32_t concurrency_max = 0;
 };
 
-/// Everything but the endpoint. CONFIG.INVALID says what is wrong and what would be right; secrets
-/// are not quoted.
+/// Parses everything but the endpoint. CONFIG.INVALID says what is wrong and what would be right;
+/// secrets are not quoted.
 Result<std::shared_ptr<HttpAddress>> parse_address(std::string_view text,
                                                    const spi::AddressSettings& settings,
                                                    const AddressRules& rules);

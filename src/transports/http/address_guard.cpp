@@ -90,7 +90,8 @@ std::string_view listed(std::span<const NotPublic> ranges,
   return found == ranges.data() + ranges.size() ? std::string_view{} : found->what;
 }
 
-/// Whether the interface part is ISATAP's: 0000:5efe or 0200:5efe, then an IPv4 address.
+/// Whether the interface identifier is that of ISATAP: 0000:5efe or 0200:5efe, then an IPv4
+/// address.
 bool is_isatap(std::span<const std::uint8_t> bytes) noexcept {
   return (bytes[8] & 0xfdU) == 0 && bytes[9] == 0 && bytes[10] == 0x5e && bytes[11] == 0xfe;
 }
@@ -121,7 +122,7 @@ Error wrong_entry(std::string_view entry, std::string_view what) {
   return {Code::config_invalid, "allow: " + quoted(masked_url(entry)) + " " + std::string(what)};
 }
 
-/// What a configuration file says to allow it.
+/// The configuration that would allow it.
 std::string cure(const AddressGuard::Question& question) {
   return R"(; in YAML: transports: { http: { allow: [")" + question.address.text() + R"("] } })";
 }

@@ -14,13 +14,13 @@ struct sockaddr;
 
 namespace sagabox::http {
 
-/// An IPv4 or IPv6 address as numbers. IPv4 mapped into IPv6 is IPv4: it is the same place.
+/// An IPv4 or IPv6 address as numbers. An IPv4 address mapped into IPv6 is treated as IPv4.
 class IpAddress {
  public:
   /// Four or sixteen bytes.
   explicit IpAddress(std::span<const std::uint8_t> bytes);
   static std::optional<IpAddress> parse(const std::string& text);
-  /// Nothing unless it is an internet address.
+  /// Returns nullopt unless it is an internet address.
   static std::optional<IpAddress> of(const sockaddr& socket_address, std::size_t size);
 
   [[nodiscard]] bool is_v4() const noexcept { return is_v4_; }
@@ -40,14 +40,14 @@ struct IpRange {
   [[nodiscard]] bool contains(const IpAddress& address) const noexcept;
 };
 
-/// Empty for an address of the public internet, else what it is: "loopback", "private network" …
-/// IPv4 inside IPv6 (compatible, NAT64, 6to4, ISATAP) is unwrapped and looked at too.
+/// Empty for an address of the public internet, otherwise its kind: "loopback", "private network" …
+/// IPv4 inside IPv6 (compatible, NAT64, 6to4, ISATAP) is unwrapped and checked too.
 std::string_view not_public(const IpAddress& address) noexcept;
 
-/// Decides whether a connection may be made, from the address it would go to.
+/// Decides whether a connection is allowed, by the address that it would connect to.
 class AddressGuard {
  public:
-  /// CONFIG.INVALID names the entry that is neither an address, a range nor a host name.
+  /// CONFIG.INVALID names an entry that is not an address, a range or a host name.
   static Result<AddressGuard> make(std::span<const std::string> allow);
 
   struct Question {
@@ -55,13 +55,13 @@ class AddressGuard {
     const IpAddress& address;
     bool encrypted = true;
   };
-  /// Empty: it may. Otherwise why not, and how to allow it.
+  /// Empty if allowed. Otherwise the reason, and how to allow it.
   [[nodiscard]] std::string refusal(const Question& question) const;
 
   [[nodiscard]] bool allows_anything() const noexcept {
     return !ranges_.empty() || !hosts_.empty();
   }
-  /// Whether the whole internet was allowed, private parts and all.
+  /// Whether all addresses are allowed, private ones too.
   [[nodiscard]] bool allows_everything() const noexcept;
 
  private:

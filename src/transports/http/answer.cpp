@@ -19,12 +19,12 @@ Kind kind_of(int status) {
       return Kind::busy;
     case 502:  // Bad Gateway
     case 504:  // Gateway Timeout
-    case 530:  // a proxy's: what is behind it is not there
+    case 530:  // from a proxy: its origin does not exist
       return Kind::unreachable;
-    case 421:  // Misdirected Request: another connection may be taken
+    case 421:  // Misdirected Request: another connection may be used
       return Kind::failed;
     default:
-      // The same in more detail: what is behind the proxy refuses, times out, fails at TLS.
+      // More precise codes of a proxy: its origin refuses, times out, or fails at TLS.
       if (status >= 520 && status <= 527) return Kind::unreachable;
       return status >= 500 ? Kind::failed : Kind::rejected;
   }
@@ -40,7 +40,7 @@ spi::SendResult by_status(const Answer& answer, WallTime now) {
   return {kind, std::move(text), asked_wait(answer.retry_after, now)};
 }
 
-/// Whether it is this side, not the destination, that could not.
+/// Whether the cause is on this side, not at the destination.
 bool is_ours(int curl_code) {
   switch (curl_code) {
     case CURLE_OUT_OF_MEMORY:
@@ -54,7 +54,7 @@ bool is_ours(int curl_code) {
   }
 }
 
-/// Whether the connection, or its part of one, ended where an answer was waited for.
+/// Whether the connection, or its stream, ended while an answer was awaited.
 bool is_cut_off(int curl_code) {
   return curl_code == CURLE_RECV_ERROR || curl_code == CURLE_GOT_NOTHING ||
          curl_code == CURLE_HTTP2_STREAM;

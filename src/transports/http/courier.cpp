@@ -15,7 +15,7 @@ using Kind = spi::SendResult::Kind;
 constexpr Duration second_look = std::chrono::milliseconds(20);
 constexpr Duration idle_wait = std::chrono::minutes(1);
 
-/// Signals are the program's business: its other threads take them.
+/// Signals are blocked here, so that other threads of the program handle them.
 std::thread deaf_thread(std::function<void()> body) {
   sigset_t all;
   sigset_t before;
@@ -146,9 +146,9 @@ void Courier::begin(Exchange& exchange) {
 
 void Courier::run_timer() {
   int running = 0;
-  // What has just begun is due at once.
+  // The timer of a new transfer is due at once.
   if (timer_ && *timer_ <= settings_.clock->boot_now()) {
-    // It goes off once; libcurl sets another if it wants one.
+    // The timer fires once; libcurl sets another if it needs one.
     timer_.reset();
     curl_multi_socket_action(multi_.get(), CURL_SOCKET_TIMEOUT, 0, &running);
   }
@@ -158,7 +158,7 @@ void Courier::collect() {
   int left = 0;
   while (const auto* const message = curl_multi_info_read(multi_.get(), &left)) {
     if (message->msg != CURLMSG_DONE) continue;
-    // `message` is gone once its handle is removed.
+    // `message` becomes invalid when its handle is removed.
     auto& handle = Handle::of(message->easy_handle);
     auto result = handle.result(message->data.result, settings_.clock->wall_now());
     auto& exchange = *handle.exchange();
@@ -182,8 +182,8 @@ bool Courier::break_off(Handle& handle) {
 }
 
 void Courier::retire_silent(const Exchange& exchange) {
-  // A connection of many requests outlives those that time out, also when it is dead. What others
-  // have on it goes another way, or ends.
+  // A connection with many streams outlives requests that time out, even if it is dead. Other
+  // requests on it are sent on another connection, or end.
   for (const auto socket : sockets_->cut_silent(exchange.endpoint, exchange.begun)) {
     look_at(socket, CURL_CSELECT_IN);
   }
@@ -225,7 +225,7 @@ void Courier::expire() {
 void Courier::tell() {
   if (ended_.empty()) return;
   for (auto* const exchange : ended_) exchange->clear();
-  // First, so that whoever hears of the result finds the room that it made.
+  // Given back first, so that a callback of the result can use the freed exchange.
   exchanges_.give_back(ended_);
   ended_.clear();
   for (auto& one : told_) one.results->sent(one.ticket, std::move(one.result));
@@ -269,8 +269,8 @@ bool Courier::may_have_missed_something() const {
 }
 
 void Courier::look_again() {
-  // libcurl 7.88 does not always notice that an HTTP/2 stream has ended when it is the one it reads
-  // for, and would wait for the connection to say something else, which may be never.
+  // libcurl 7.88 does not always notice the end of an HTTP/2 stream if it is the one it reads for,
+  // and would wait for more data on the connection, which may never arrive.
   if (!may_have_missed_something()) return;
   const auto shared = sockets_->shared();
   for (const auto socket : shared) look_at(socket, CURL_CSELECT_IN);
@@ -296,7 +296,7 @@ void Courier::break_off_all() {
   }
   tell();
   handles_.clear();
-  // Connections that carry many requests are still open.
+  // Connections with several streams are still open.
   if (broke_off) sockets_->begin_cutting();
   multi_.reset();
 }

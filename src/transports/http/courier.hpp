@@ -18,7 +18,7 @@
 
 namespace sagabox::http {
 
-/// Takes back exchanges that have ended.
+/// Receives exchanges that have ended.
 class Exchanges {
  public:
   virtual ~Exchanges() = default;
@@ -34,16 +34,17 @@ struct CourierSettings {
   const Clock* clock = nullptr;
 };
 
-/// The one thread that speaks to libcurl. Each exchange ends once: given back first, then its
-/// result told.
+/// The only thread that uses libcurl. Each exchange ends once: it is given back first, then its
+/// result is reported.
 class Courier {
  public:
   static Result<std::unique_ptr<Courier>> start(CourierSettings settings, Exchanges& exchanges);
   ~Courier();
 
-  /// Any thread. The exchanges are the courier's until given back.
+  /// Called by any thread. The courier owns the exchanges until it gives them back.
   void take(std::span<Exchange* const> exchanges);
-  /// Breaks off what is under way and ends the thread: no result comes afterwards. Once.
+  /// Cancels everything in flight and ends the thread: no result is reported afterwards. Call it
+  /// once.
   void stop();
 
  private:
@@ -61,7 +62,7 @@ class Courier {
 
   Courier(CourierSettings settings, Exchanges& exchanges, std::unique_ptr<Sockets> sockets);
   void run();
-  /// False: stop.
+  /// Returns false when it should stop.
   bool accept_new();
   void expire();
   void begin_turns();
@@ -74,12 +75,12 @@ class Courier {
   void tell();
   void break_off_all();
   void end(Exchange& exchange, spi::SendResult result);
-  /// Not a byte of it was sent.
+  /// For an exchange of which no byte was sent.
   void end_unsent(Exchange& exchange, spi::SendResult result);
   void put_away(Handle& handle);
-  /// Nothing of it is on its way any more. False: its connection stays, others may be using it.
+  /// Cancels the request. Returns false if its connection stays open, as others may be using it.
   bool break_off(Handle& handle);
-  /// Gives up the connections that have said nothing since `exchange` began.
+  /// Closes the connections that have received nothing since `exchange` began.
   void retire_silent(const Exchange& exchange);
   [[nodiscard]] Duration time_to_wait();
   void wait();
@@ -95,7 +96,8 @@ class Courier {
   bool stopping_ = false;
   std::atomic<bool> is_asleep_{false};
 
-  // The thread's own from here on. Handles go before the multi handle that has had them.
+  // From here on used by the thread only. Handles are destroyed before the multi handle they were
+  // in.
   std::unique_ptr<CURLM, MultiCleanup> multi_;
   std::vector<std::unique_ptr<Handle>> handles_;
   std::vector<Handle*> idle_;

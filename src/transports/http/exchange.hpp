@@ -9,17 +9,17 @@ namespace sagabox::http {
 
 class Handle;
 
-/// A parcel on its way, from `send` to its result.
+/// A parcel in flight, from `send` to its result.
 struct Exchange : Turn {
   spi::Parcel parcel;
   spi::SendResults* results = nullptr;
   std::shared_ptr<const HttpAddress> address;
   BootTime deadline{};
   Request request;
-  Handle* handle = nullptr;  ///< while libcurl has it
-  std::uint64_t begun = 0;   ///< in the round of the sockets
+  Handle* handle = nullptr;  ///< while libcurl processes it
+  std::uint64_t begun = 0;   ///< the round of the sockets when it began
 
-  /// Ready for another parcel.
+  /// Resets it for another parcel.
   void clear() {
     parcel = {};
     address.reset();

@@ -17,16 +17,16 @@ namespace sagabox::http {
 namespace {
 
 constexpr std::size_t header_bytes_max = 64UL * 1024;
-/// Read to the end so that the connection can be used again; a longer body is not worth it, unless
-/// the parcel asks for more.
+/// A body is read to its end so that the connection can be reused; a longer body is not worth it,
+/// unless the parcel needs more.
 constexpr std::size_t body_bytes_max = 64UL * 1024;
 constexpr long buffer_bytes = 4096;
-/// So long may what was sent go without a sign that the other machine has got it.
+/// How long sent data may stay unacknowledged by the other host.
 constexpr unsigned unacknowledged_ms_max = 20'000;
 constexpr std::size_t retry_after_bytes_max = 64;
 constexpr std::string_view retry_after_name = "retry-after:";
 
-/// Of an answer, not of what comes before it ("100 Continue").
+/// True for the status of an answer, not for one that precedes it ("100 Continue").
 bool is_final(int status) { return status >= 200; }
 
 bool is_ip_address(std::string_view host) {
@@ -45,7 +45,7 @@ Handle::Handle(const HandleSettings& settings) : settings_(settings), easy_(curl
 void Handle::set_bounds() {
   auto* const easy = easy_.get();
   http::set_bounds(easy, {.ca_file = settings_.ca_file, .connect_max = settings_.connect_max});
-  // Refused by a libcurl that does not speak HTTP/2: it stays with HTTP/1.1, and `findings` tell.
+  // A libcurl without HTTP/2 refuses this: it uses HTTP/1.1, and `findings` reports it.
   curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
   set(easy, CURLOPT_BUFFERSIZE, buffer_bytes);
   if (settings_.resolve != nullptr) set(easy, CURLOPT_RESOLVE, settings_.resolve);
@@ -92,11 +92,11 @@ void Handle::begin(Exchange& exchange) {
   auto* const easy = easy_.get();
   const auto& address = *exchange.address;
   if (address_ != exchange.address) {
-    address_.reset();  // if this is not brought to its end, it stands for neither
+    address_.reset();  // if setting it up fails, the handle has neither URL
     set(easy, CURLOPT_URL, address.url.c_str());
     const char* const other = address.method == "POST" ? nullptr : address.method.c_str();
     set(easy, CURLOPT_CUSTOMREQUEST, other);
-    // Where one connection may carry many requests, wait for it instead of making many.
+    // If a connection may carry many requests, wait for it instead of opening many.
     set(easy, CURLOPT_PIPEWAIT, address.encrypted ? 1L : 0L);
     address_ = exchange.address;
   }
@@ -104,8 +104,8 @@ void Handle::begin(Exchange& exchange) {
   set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
   set(easy, CURLOPT_POSTFIELDS, body.empty() ? "" : body.data());
   set(easy, CURLOPT_HTTPHEADER, exchange.request.headers());
-  // When a kept connection is cut before the answer, libcurl sends the request again on another
-  // one, though the first may have been worked on. It never does that with a new connection.
+  // If a reused connection is closed before the answer, libcurl sends the request again on another
+  // one, though the first may have been processed. It never does that with a new connection.
   set(easy, CURLOPT_FRESH_CONNECT, exchange.parcel.once ? 1L : 0L);
   exchange_ = &exchange;
   exchange.handle = this;
@@ -138,7 +138,7 @@ int Handle::status() const {
 
 spi::Reach Handle::reach() const {
   if (is_final(status())) return spi::Reach::answered;
-  // What libcurl sent once more on another connection is counted twice: never too little.
+  // Requests that libcurl sent again are counted twice, so the sum is never too low.
   long request_bytes = 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_REQUEST_SIZE, &request_bytes);
   return request_bytes > 0 ? spi::Reach::sent : spi::Reach::not_sent;
@@ -191,7 +191,7 @@ curl_socket_t Handle::open_socket(const curl_sockaddr& address) {
   let_through_ = true;
   const auto number = socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
   if (number < 0) return CURL_SOCKET_BAD;
-  // A connection to a machine that is gone must not be used again and again.
+  // A connection to a host that is gone must not be reused.
   setsockopt(number, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms_max,
              sizeof unacknowledged_ms_max);
   settings_.watch.opened(number, address_->endpoint.get());
@@ -215,7 +215,7 @@ std::size_t Handle::content(std::string_view piece) {
     try {
       body_ += piece.substr(0, wanted - body_.size());
     } catch (const std::bad_alloc&) {
-      return 0;  // the transfer ends, and the body counts as cut
+      return 0;  // the transfer ends, and the body counts as truncated
     }
   }
   return body_bytes_ > std::max(wanted, body_bytes_max) ? 0 : piece.size();

@@ -14,18 +14,18 @@
 
 namespace sagabox::http {
 
-/// Told of the sockets of connections: a number may mean another one later.
+/// Notified about the sockets of connections: a number may be reused later.
 class SocketWatch {
  public:
   virtual ~SocketWatch() = default;
   virtual void opened(int socket, const Endpoint* to) = 0;
-  /// Before it is.
+  /// Called before the socket is closed.
   virtual void closed(int socket) = 0;
-  /// The one that is being looked at carries many requests at a time (HTTP/2).
+  /// The connection being processed carries several requests at a time (HTTP/2).
   virtual void is_shared() = 0;
 };
 
-/// What all handles of a transport have in common; outlives them.
+/// Settings shared by all handles of a transport; must outlive them.
 struct HandleSettings {
   const AddressGuard& guard;
   const std::string& ca_file;
@@ -34,8 +34,9 @@ struct HandleSettings {
   SocketWatch& watch;
 };
 
-/// An easy handle of libcurl, for one exchange after another. Never follows redirects, never uses a
-/// proxy, keeps nothing of an answer but its status and Retry-After, and what the parcel asks for.
+/// An easy handle of libcurl, used for one exchange after another. Never follows redirects, never
+/// uses a proxy, and keeps nothing of an answer but its status, Retry-After, and what the parcel
+/// asks for.
 class Handle {
  public:
   /// Throws std::bad_alloc.
@@ -46,10 +47,10 @@ class Handle {
   [[nodiscard]] CURL* easy() const noexcept { return easy_.get(); }
   [[nodiscard]] Exchange* exchange() const noexcept { return exchange_; }
 
-  /// `exchange` lives until `end`. Throws std::bad_alloc; then it has not begun.
+  /// `exchange` must live until `end`. Throws std::bad_alloc; then it has not begun.
   void begin(Exchange& exchange);
-  /// How it ended, with the answer that was asked for, once; without a code: it was broken off at
-  /// its deadline.
+  /// The result, with the answer if it was requested; call it once. Without a code the request was
+  /// cancelled at its deadline.
   [[nodiscard]] spi::SendResult result(std::optional<CURLcode> code, WallTime now);
   void end();
 
@@ -72,15 +73,15 @@ class Handle {
   const HandleSettings& settings_;
   std::unique_ptr<CURL, Cleanup> easy_;
   Exchange* exchange_ = nullptr;
-  std::shared_ptr<const HttpAddress> address_;  // whose URL is set
+  std::shared_ptr<const HttpAddress> address_;  // the address whose URL is set
   std::array<char, CURL_ERROR_SIZE> error_{};
   std::string retry_after_;
   std::string refusal_;
   std::uint32_t sendings_ = 0;  // of this exchange
   std::size_t header_bytes_ = 0;
   std::size_t body_bytes_ = 0;
-  std::string body_;          // as much of it as the parcel asks for
-  bool let_through_ = false;  // by the guard, at least one address
+  std::string body_;          // as much of it as the parcel needs
+  bool let_through_ = false;  // the guard allowed at least one address
 };
 
 }  // namespace sagabox::http

@@ -41,7 +41,7 @@ std::string host_of(const std::string& endpoint) {
   return endpoint.substr(begin, endpoint.rfind(':') - begin);
 }
 
-/// A connection on its way to one endpoint.
+/// A connection attempt to one endpoint.
 class Call {
  public:
   Call(const std::string& endpoint, const Probe& probe, curl_slist* resolve)
@@ -69,7 +69,7 @@ class Call {
 
   [[nodiscard]] CURL* easy() const noexcept { return easy_.get(); }
   void ended(CURLcode code) { problem_ = code == CURLE_OK ? std::string() : why(code); }
-  /// Empty: it was reached.
+  /// Empty if it was reached.
   [[nodiscard]] std::string problem() const {
     return problem_.empty() ? std::string() : endpoint_ + ": " + problem_;
   }

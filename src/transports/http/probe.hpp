@@ -17,8 +17,8 @@ struct Probe {
   const Clock& clock;
 };
 
-/// Connects to all of these (`https://host:port`) at the same time, TLS and all, and asks nothing.
-/// Of each that could not be reached by the deadline: which, and why.
+/// Connects to all of these (`https://host:port`) at the same time, including TLS, without sending
+/// a request. Returns those that could not be reached by the deadline, with the reason.
 std::vector<std::string> unreachable(const std::vector<std::string>& endpoints, const Probe& probe);
 
 }  // namespace sagabox::http

@@ -31,7 +31,7 @@ void Request::prepare(const Contents& contents) {
   }
   for (const auto& [name, value] : contents.credentials) add_line(name, value);
   add_headers_of_author(contents);
-  // libcurl would ask for leave to send large bodies, and wait for the answer.
+  // Without this, libcurl would ask for permission to send a large body, and wait for the answer.
   begin_line("", "Expect");
   text_.append(":").push_back('\0');
   link_lines();
@@ -52,7 +52,7 @@ void Request::add_line(std::string_view name, std::string_view value) {
   if (!is_header_value(value)) return;
   begin_line("", name);
   if (value.find_first_not_of(" \t") == std::string_view::npos) {
-    text_.push_back(';');  // how libcurl is told of a header without a value
+    text_.push_back(';');  // libcurl's syntax for a header without a value
   } else {
     text_.append(": ").append(value);
   }
@@ -88,7 +88,7 @@ void Request::add_trace(const TraceContext& trace) {
 
 void Request::add_headers_of_author(const Contents& contents) {
   for (const auto& [name, value] : contents.parcel.message->headers()) {
-    // A route's word and a tenant's credential stand above the author's.
+    // Headers of a route and of a tenant's credentials take precedence over the author's.
     if (transports::may_travel(name) && !belongs_to_protocol(name) && is_header_name(name) &&
         !has(contents.address.headers, name) && !has(contents.credentials, name)) {
       add_line(name, value);

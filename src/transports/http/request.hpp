@@ -10,8 +10,8 @@
 
 namespace sagabox::http {
 
-/// A parcel as HTTP sends it. Used again and again: it keeps its memory. The payload is referred
-/// to, not copied, except in structured mode.
+/// The HTTP request of a parcel. Reused, so it keeps its memory. The payload is referred to, not
+/// copied, except in structured mode.
 class Request {
  public:
   Request() = default;
@@ -26,7 +26,7 @@ class Request {
   };
   /// `credentials` have been checked. The parcel's message and the address must outlive its use.
   void prepare(const Contents& contents);
-  /// Lets go of what is large.
+  /// Releases large data.
   void clear();
 
   /// Belongs to the request; libcurl reads it.
@@ -34,7 +34,7 @@ class Request {
   [[nodiscard]] std::string_view body() const noexcept { return body_; }
 
  private:
-  /// Nothing for a value that would end its line and begin another.
+  /// Skips a value that would end its line and begin another.
   void add_line(std::string_view name, std::string_view value);
   void add_event(const Contents& contents);
   void add_trace(const TraceContext& trace);
@@ -43,7 +43,7 @@ class Request {
   void begin_line(std::string_view prefix, std::string_view name);
   void link_lines();
 
-  std::string text_;  // header lines, each with a NUL behind it
+  std::string text_;  // header lines, each followed by a NUL
   std::vector<std::size_t> lines_;
   std::vector<curl_slist> nodes_;
   std::string event_;

@@ -34,7 +34,7 @@ using MacContext = std::unique_ptr<EVP_MAC_CTX, FreedBy<EVP_MAC_CTX_free>>;
 using Key = std::unique_ptr<EVP_PKEY, FreedBy<EVP_PKEY_free>>;
 using DigestContext = std::unique_ptr<EVP_MD_CTX, FreedBy<EVP_MD_CTX_free>>;
 
-/// What OpenSSL refuses here it has never refused: out of memory, or a broken installation.
+/// OpenSSL fails here only if it is out of memory or its installation is broken.
 void require(bool fine) {
   if (!fine) throw std::runtime_error("OpenSSL could not sign");
 }
@@ -88,7 +88,7 @@ class Ed25519Key final : public SigningKey {
   }
 
   void sign(const Signed& what, std::string& out) const override {
-    // ed25519 reads what it signs twice, so it must lie in one piece.
+    // ed25519 reads its input twice, so the input must be contiguous.
     auto whole = head_of(what);
     whole.append(what.body);
     const DigestContext context(EVP_MD_CTX_new());

@@ -10,7 +10,7 @@
 
 namespace sagabox::http {
 
-/// What a Standard Webhooks signature is over: these and nothing else, byte for byte.
+/// The content of a Standard Webhooks signature: exactly these bytes.
 struct Signed {
   std::string_view id;
   std::int64_t timestamp = 0;  ///< seconds since 1970
@@ -32,7 +32,7 @@ class SigningKey {
 /// Several while a key rotates.
 using SigningKeys = std::vector<std::unique_ptr<const SigningKey>>;
 
-/// Value of `webhook-signature`: one signature a key, a space between them.
+/// The value of `webhook-signature`: one signature for each key, separated by spaces.
 std::string signatures(const SigningKeys& keys, const Signed& what);
 
 }  // namespace sagabox::http

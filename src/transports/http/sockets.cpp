@@ -34,14 +34,14 @@ int bits_of(std::uint32_t events) {
 }
 
 void drop_unsent(int socket) {
-  // Closing resets the connection, and the kernel forgets what it still has of it.
+  // Closing then resets the connection, and the kernel discards unsent data.
   const linger none{.l_onoff = 1, .l_linger = 0};
   setsockopt(socket, SOL_SOCKET, SO_LINGER, &none, sizeof none);
 }
 
 void disconnect(int socket) {
   drop_unsent(socket);
-  // Resets the connection at once; the number stays its owner's.
+  // Resets the connection at once, but keeps the descriptor open for its owner.
   sockaddr nowhere{};
   nowhere.sa_family = AF_UNSPEC;
   if (connect(socket, &nowhere, sizeof nowhere) != 0) shutdown(socket, SHUT_RDWR);
@@ -74,7 +74,7 @@ Sockets::Sockets(Descriptor epoll, Descriptor wakeup)
 
 void Sockets::wake() noexcept {
   const std::uint64_t one = 1;
-  // Full only if it has not been read for 2^64 calls: awake anyway.
+  // The write fails only after 2^64 calls without a read: the eventfd is readable then too.
   [[maybe_unused]] const auto written = write(wakeup_.get(), &one, sizeof one);
 }
 
@@ -151,7 +151,7 @@ void Sockets::tell(int socket, Interest& interest) const {
     epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket, nullptr);  // fails if it has been closed
   } else if (epoll_ctl(epoll_.get(), interest.told == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket,
                        &event) != 0) {
-    // Known or forgotten, other than thought.
+    // The kernel's state differs from ours: use the other operation.
     epoll_ctl(epoll_.get(), interest.told == 0 ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, socket, &event);
   }
   interest.told = interest.wanted;

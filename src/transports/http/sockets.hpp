@@ -14,7 +14,7 @@
 
 namespace sagabox::http {
 
-/// A file descriptor that is closed in the end.
+/// A file descriptor that the destructor closes.
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
@@ -27,34 +27,34 @@ class Descriptor {
   int number_;
 };
 
-/// The sockets that libcurl waits for. What it wants of a connection is told to the kernel only
-/// before waiting: between two requests it changes its mind several times.
+/// The sockets that libcurl waits for. Changes are passed to the kernel only before a wait: between
+/// two requests libcurl changes them several times.
 class Sockets final : public SocketWatch {
  public:
   static Result<std::unique_ptr<Sockets>> make();
 
-  /// Any thread; ends a `wait`, or the next one.
+  /// May be called by any thread; ends the current `wait`, or the next one.
   void wake() noexcept;
 
   struct Event {
     int socket = 0;
     int bits = 0;  ///< CURL_CSELECT_…
   };
-  /// Until something happens or the time is over. The events are valid until the next call.
+  /// Waits for an event or the timeout. The events are valid until the next call.
   std::span<const Event> wait(Duration timeout_max);
 
-  /// Those that carry many requests at a time and are waited for.
+  /// The sockets of connections with several requests at a time that libcurl waits for.
   [[nodiscard]] const std::vector<int>& shared() const noexcept { return shared_; }
   /// Counts calls of `wait`.
   [[nodiscard]] std::uint64_t round() const noexcept { return round_; }
-  /// Cuts the connections to `endpoint` that have said nothing since that round: none of them is
-  /// used any more. libcurl must be told of each.
+  /// Closes the connections to `endpoint` that have received nothing since that round, so that none
+  /// of them is used any more. libcurl must be notified about each.
   std::vector<int> cut_silent(const Endpoint* endpoint, std::uint64_t since);
-  /// What is closed from here on is cut: what the kernel has not sent yet never leaves.
+  /// Sockets closed from here on are reset: data still in the kernel is discarded.
   void begin_cutting() noexcept;
-  /// How many were.
+  /// Returns how many were reset.
   std::size_t end_cutting() noexcept;
-  /// Whose turn it is to be looked at; -1: nobody's.
+  /// The socket that libcurl processes now; -1: none.
   void look_at(int socket) noexcept { looked_at_ = socket; }
 
   /// `what` is CURL_POLL_….
@@ -68,10 +68,10 @@ class Sockets final : public SocketWatch {
     std::uint32_t wanted = 0;
     std::uint32_t told = 0;
     bool is_dirty = false;
-    bool is_connection = false;  ///< else libcurl's own, whose end is not told
+    bool is_connection = false;  ///< otherwise libcurl's own, whose end is not reported
     bool is_shared = false;
     const Endpoint* to = nullptr;
-    std::uint64_t heard = 0;  ///< the round in which it last said something
+    std::uint64_t heard = 0;  ///< the round in which it last received something
   };
 
   Sockets(Descriptor epoll, Descriptor wakeup);

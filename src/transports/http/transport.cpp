@@ -23,10 +23,10 @@ namespace {
 using Kind = spi::SendResult::Kind;
 
 constexpr std::uint32_t in_flight_ceiling = 1'000'000;
-/// Until some of those under way have ended.
+/// The delay of parcels when all exchanges are in use.
 constexpr Duration full_wait = std::chrono::milliseconds(50);
 constexpr std::size_t endpoints_swept_min = 1024;
-/// Files that the rest of the process has open.
+/// Files that the rest of the process may have open.
 constexpr std::uint64_t files_elsewhere = 256;
 
 Error wrong_option(std::string text) { return {Code::config_invalid, std::move(text)}; }
@@ -79,17 +79,17 @@ class HttpTransport final : public spi::Transport, Exchanges {
     std::vector<Exchange*> exchanges;  ///< as many as there was room for
     bool closing = false;
   };
-  /// Somebody is sending: `close` waits.
+  /// Counts a sender in `send`, for which `close` waits.
   class Visit;
   Entered enter(std::size_t count);
-  /// For one more; false: there is no memory.
+  /// Allocates one more exchange; returns false without memory.
   bool make_room();
-  /// Nothing, or why it cannot be sent.
+  /// Returns nullopt, or why it cannot be sent.
   std::optional<spi::SendResult> prepare(Exchange& exchange, spi::Parcel& parcel, BootTime now);
   [[nodiscard]] static spi::SendResult denied(std::string why);
   std::optional<spi::SendResult> find_credentials(const Exchange& exchange, Headers& headers) const;
   std::shared_ptr<Endpoint> endpoint(const std::string& name);
-  /// Those of addresses that somebody has.
+  /// The endpoints of addresses that are still referenced.
   std::vector<std::string> endpoints_in_use();
 
   const Options options_;
@@ -106,7 +106,7 @@ class HttpTransport final : public spi::Transport, Exchanges {
   std::size_t sweep_at_ = endpoints_swept_min;
 
   std::mutex close_mutex_;
-  std::unique_ptr<Courier> courier_;  // last: ends before what it gives back to
+  std::unique_ptr<Courier> courier_;  // last member: it gives back to the others until it ends
 };
 
 Status HttpTransport::start() {
@@ -166,7 +166,7 @@ class HttpTransport::Visit {
 
 bool HttpTransport::make_room() {
   try {
-    // All come back at some time, where memory must not be asked for.
+    // Reserves room for all, because giving them back must not allocate memory.
     if (free_.capacity() <= all_.size()) free_.reserve(2 * all_.size() + 1);
     free_.push_back(all_.emplace_back(std::make_unique<Exchange>()).get());
     return true;
@@ -273,7 +273,7 @@ std::optional<spi::SendResult> HttpTransport::find_credentials(const Exchange& e
     }
     headers = std::move(found).value();
   } catch (...) {
-    // What it says may quote what it must not.
+    // The exception's text may contain secrets.
     return spi::SendResult{Kind::later, "could not get the " + whose + ": an exception"};
   }
   for (const auto& [name, value] : headers) {

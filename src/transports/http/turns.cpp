@@ -26,7 +26,7 @@ Turn* Turns::next() {
     round_.pop_front();
     endpoint.is_ready = false;
     auto& turn = *endpoint.waiting.front();
-    // Back in the round when one of those under way has ended.
+    // It returns to the round when one of its requests in flight has ended.
     if (endpoint.active >= turn.concurrency) continue;
     spare_.splice(spare_.begin(), endpoint.waiting, turn.place);
     turn.is_waiting = false;
@@ -52,7 +52,7 @@ void Turns::withdraw(Turn& turn) {
     endpoint.is_ready = false;
     std::erase(round_, &endpoint);
   } else {
-    ready(endpoint);  // who is first now may have a higher bound
+    ready(endpoint);  // the new first one may have a higher bound
   }
 }
 

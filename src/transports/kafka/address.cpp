@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view scheme = "kafka:";
 constexpr std::size_t topic_length_max = 249;
 
-/// Kafka's own rule; empty when the name keeps it.
+/// Kafka's own rule; empty if the name is valid.
 std::string topic_problem(std::string_view name) {
   if (name.empty()) return "no topic is given";
   if (name.size() > topic_length_max) {

@@ -12,13 +12,13 @@
 namespace sagabox::kafka {
 namespace {
 
-/// Unless the user says otherwise.
+/// Defaults, which the user's properties override.
 constexpr std::array<std::pair<const char*, const char*>, 13> defaults = {{
     {"client.id", "sagabox"},
     {"linger.ms", "2"},
-    {"message.max.bytes", "1048588"},   // as brokers have it
-    {"message.timeout.ms", "300000"},   // our deadlines come first
-    {"partitioner", "murmur2_random"},  // keys go where the Java client would send them
+    {"message.max.bytes", "1048588"},   // the default of brokers
+    {"message.timeout.ms", "300000"},   // our own deadlines are shorter
+    {"partitioner", "murmur2_random"},  // keys map to the same partitions as with the Java client
     {"reconnect.backoff.ms", "50"},
     {"reconnect.backoff.max.ms", "1000"},
     {"retry.backoff.ms", "50"},
@@ -29,7 +29,7 @@ constexpr std::array<std::pair<const char*, const char*>, 13> defaults = {{
     {"acks", "all"},
 }};
 
-/// The promises rest on them, or they load code.
+/// Properties that the guarantees depend on, or that load code.
 constexpr std::array<std::string_view, 7> not_the_users = {"acks",
                                                            "bootstrap.servers",
                                                            "enable.idempotence",
@@ -54,7 +54,7 @@ Error wrong_property(std::string_view name, const std::string& problem) {
 }
 
 Status set(rd_kafka_conf_t* conf, const std::string& name, const std::string& value) {
-  std::array<char, 512> ignored{};  // it shows the value
+  std::array<char, 512> ignored{};  // the reason contains the value
   switch (rd_kafka_conf_set(conf, name.c_str(), value.c_str(), ignored.data(), ignored.size())) {
     case RD_KAFKA_CONF_OK:
       return {};
@@ -66,7 +66,7 @@ Status set(rd_kafka_conf_t* conf, const std::string& name, const std::string& va
   }
 }
 
-/// What was not sent when a connection is closed must not be sent by the kernel later.
+/// After a close, the kernel must not send data that was not sent yet.
 int socket_without_linger(int domain, int type, int protocol, void* /*opaque*/) {
   const int made = socket(domain, type | SOCK_CLOEXEC, protocol);
   if (made < 0) return made;

@@ -15,10 +15,10 @@ struct DestroyConf {
 };
 using ConfHandle = std::unique_ptr<rd_kafka_conf_t, DestroyConf>;
 
-/// Our settings and the user's. CONFIG.INVALID names the property that is wrong, never its value.
+/// Our properties and the user's. CONFIG.INVALID names the property that is wrong, never its value.
 Result<ConfHandle> client_conf(const Options& options);
 
-/// What librdkafka says, without what the properties keep secret.
+/// A text of librdkafka, without the secrets of the properties.
 std::string hushed(std::string_view text, const Options& options);
 
 }  // namespace sagabox::kafka

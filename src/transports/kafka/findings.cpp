@@ -79,7 +79,7 @@ void judge_topic(const rd_kafka_metadata_topic_t& topic, int brokers,
   }
 }
 
-/// Of a topic; nothing: it could not be asked for.
+/// A setting of a topic; nullopt if it could not be read.
 std::optional<std::string> setting(rd_kafka_t* client, const std::string& topic,
                                    std::string_view name, int wait_milliseconds) {
   const ResourceHandle resource(
@@ -132,7 +132,7 @@ Result<std::vector<std::string>> find_trouble(const Options& options,
     const auto wait =
         std::min(milliseconds_left(options, deadline), settings_wait_milliseconds_max);
     const auto in_sync_min = setting(made->get(), name, "min.insync.replicas", wait);
-    if (!in_sync_min) break;  // brokers that do not tell, or not us
+    if (!in_sync_min) break;  // brokers that do not report it, or not to us
     if (*in_sync_min == "1") {
       findings.push_back("topic " + name +
                          ": min.insync.replicas is 1, so one broker alone may acknowledge; use 2");

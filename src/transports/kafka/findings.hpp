@@ -7,7 +7,7 @@
 
 namespace sagabox::kafka {
 
-/// What can be said of these topics, over a client of its own.
+/// The findings about these topics, read over a client of its own.
 Result<std::vector<std::string>> find_trouble(const Options& options,
                                               const std::vector<std::string>& topics,
                                               BootTime deadline);

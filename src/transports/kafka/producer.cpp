@@ -22,7 +22,7 @@ void add(rd_kafka_headers_t* headers, std::string_view name, std::string_view va
                       static_cast<ssize_t>(value.size()));
 }
 
-/// CloudEvents' Kafka binding, and the trace context under its own names too.
+/// The headers of CloudEvents' Kafka binding, and the trace context under its own names too.
 HeadersHandle headers_of(const spi::Parcel& parcel) {
   const auto& message = *parcel.message;
   HeadersHandle headers(rd_kafka_headers_new(headers_usual + message.headers().size()));
@@ -47,7 +47,7 @@ HeadersHandle headers_of(const spi::Parcel& parcel) {
   return headers;
 }
 
-/// librdkafka's interface takes pointers to what it only reads.
+/// librdkafka's interface takes non-const pointers to data that it only reads.
 void* readable(std::string_view text) {
   return const_cast<char*>(text.data());  // NOLINT(*-const-cast)
 }
@@ -115,7 +115,7 @@ rd_kafka_resp_err_t Producer::produce(std::unique_ptr<Letter>& letter) {
   (void)headers.release();  // NOLINT(bugprone-unused-return-value): they are the message's now
   letter->place = held_.size();
   letter->alone = held_.empty();
-  // More of them are not alone already.
+  // With a second letter, the first is not alone any more.
   if (held_.size() == 1) held_.front()->alone = false;
   held_.push_back(std::move(letter));
   return RD_KAFKA_RESP_ERR_NO_ERROR;
@@ -136,7 +136,7 @@ void Producer::withdraw(Withdraw what) {
 void Producer::on_report(rd_kafka_t*, const rd_kafka_message_t* message, void* opaque) {
   auto& producer = *static_cast<Producer*>(opaque);
   auto* const raw = static_cast<Letter*>(message->_private);
-  // The last takes its place.
+  // The last letter takes its place.
   auto letter = std::exchange(producer.held_[raw->place], nullptr);
   if (raw->place + 1 != producer.held_.size()) {
     producer.held_[raw->place] = std::move(producer.held_.back());

@@ -13,16 +13,15 @@
 
 namespace sagabox::kafka {
 
-/// A parcel in librdkafka's hands; the message stays with us, it is not copied.
+/// A parcel that librdkafka is sending; we keep the message, it is not copied.
 struct Letter {
   transports::UnderWay::Key key;
   spi::Parcel parcel;
-  std::size_t place = 0;  ///< among those held
-  bool alone = false;     ///< no other was held since it is
+  std::size_t place = 0;  ///< its index among the held letters
+  bool alone = false;     ///< no other letter was held at the same time
 };
 
-/// One instance of librdkafka's producer. Used by one thread, which is also where everything is
-/// told.
+/// One producer instance of librdkafka. Used by one thread, which also receives all reports.
 class Producer {
  public:
   class Events {
@@ -32,19 +31,19 @@ class Producer {
     virtual void troubled(rd_kafka_resp_err_t error, std::string_view text) = 0;
   };
 
-  /// `wake` rings when there is something to poll; both outlive it.
+  /// `wake` rings when there is something to poll; `wake` and `events` must outlive the producer.
   static Result<std::unique_ptr<Producer>> open(const Options& options, Events& events,
                                                 transports::Wake& wake);
   Producer(const Producer&) = delete;
   Producer& operator=(const Producer&) = delete;
-  /// Takes a while; what is held then has no report any more.
+  /// Takes a while; letters that are still held get no report.
   ~Producer();
 
-  /// On an error the letter is handed back.
+  /// On an error the letter stays with the caller.
   rd_kafka_resp_err_t produce(std::unique_ptr<Letter>& letter);
-  /// Tells what there is to tell.
+  /// Runs the callbacks of waiting reports.
   void poll();
-  /// Takes back what has not left yet, or everything, and tells.
+  /// Takes back the letters that were not sent yet, or all, and reports them.
   enum class Withdraw : std::uint8_t { queued, everything };
   void withdraw(Withdraw what);
 

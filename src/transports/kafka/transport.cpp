@@ -31,7 +31,7 @@ KafkaTransport::KafkaTransport(Options options)
 KafkaTransport::~KafkaTransport() { close(options_.clock->boot_now()); }
 
 spi::TransportTraits KafkaTransport::traits() const {
-  // A batch that fails for good may be overtaken by the next one of its partition.
+  // After a final failure, the next batch of the partition may overtake the failed one.
   return {.keeps_order = false,
           .in_flight_max = options_.in_flight_max,
           .payload_bytes_max = options_.payload_bytes_max};
@@ -120,7 +120,8 @@ void KafkaTransport::expire() {
   if (!under_way_.is_due(now)) return;
   const auto unsent = not_sent("Kafka has no leader for it, or takes no more");
   if (producer_ != nullptr && !producer_->held().empty()) {
-    // What is still in its queue never left: those that are due are told so, the others go on.
+    // Letters in the queue were never sent: those past their deadlines are reported, the others are
+    // sent again.
     producer_->withdraw(Producer::Withdraw::queued);
     poll_producer();
     std::erase_if(withdrawn_, [&](const std::unique_ptr<Letter>& letter) {
@@ -133,7 +134,7 @@ void KafkaTransport::expire() {
   const spi::SendResult too_late{Kind::later, "its deadline had passed before it could be sent"};
   under_way_.expire(now, producer_ == nullptr ? unsent : too_late, no_answer);
   std::erase_if(waiting_, [&](const auto& letter) { return !under_way_.holds(letter->key); });
-  // Those that are on the wire can only be called back by cutting it.
+  // Letters in flight can only be cancelled by closing the connection.
   if (producer_ != nullptr &&
       std::any_of(producer_->held().begin(), producer_->held().end(),
                   [&](const auto& letter) { return !under_way_.holds(letter->key); })) {

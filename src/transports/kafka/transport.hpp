@@ -15,9 +15,9 @@
 
 namespace sagabox::kafka {
 
-/// One thread hands over to librdkafka, hears its reports and keeps deadlines. A producer that
-/// cannot be trusted any more to let go of what has its result is ended, and another one made:
-/// past a deadline, after a fatal error, when no broker is left.
+/// One thread passes parcels to librdkafka, receives its reports and keeps deadlines. It replaces
+/// the producer when it must make sure that parcels with a result are not sent later: past a
+/// deadline, after a fatal error, when no broker is left.
 class KafkaTransport final : public spi::Transport, private Producer::Events {
  public:
   explicit KafkaTransport(Options options);
@@ -39,12 +39,13 @@ class KafkaTransport final : public spi::Transport, private Producer::Events {
   void expire();
   void produce_waiting();
   void produce_some(BootTime now);
-  /// False: librdkafka takes no more now.
+  /// Returns false if librdkafka accepts no more now.
   bool produce(std::unique_ptr<Letter>& letter);
   [[nodiscard]] bool have_producer(BootTime now);
   void poll_producer();
   void look_after_producer();
-  /// Ends it; what it had not sent goes to the next, unless `verdict` is given for all of it.
+  /// Ends it; unsent parcels go to the next producer, unless `verdict` is the result for all of
+  /// them.
   void end_producer(const spi::SendResult* verdict);
   void put_back();
   void wait();
@@ -59,12 +60,12 @@ class KafkaTransport final : public spi::Transport, private Producer::Events {
   /// Kept, because parcels under way refer to them.
   std::map<std::string, std::shared_ptr<const KafkaTopic>> topics_;
 
-  // Of the thread alone.
+  // Used by the thread only.
   std::unique_ptr<Producer> producer_;
   std::deque<std::unique_ptr<Letter>> waiting_;
   std::vector<std::unique_ptr<Letter>> withdrawn_;
-  std::vector<transports::UnderWay::Key> delivered_;  ///< to be told together
-  const spi::SendResult* verdict_ = nullptr;  ///< of what is withdrawn; null: it is sent again
+  std::vector<transports::UnderWay::Key> delivered_;  ///< reported together
+  const spi::SendResult* verdict_ = nullptr;  ///< for withdrawn letters; null: they are sent again
   bool is_down_ = false;                      ///< no broker is left
   bool is_broken_ = false;
   bool is_full_ = false;  ///< until the next report

@@ -15,7 +15,7 @@ Kind kind_of(rd_kafka_resp_err_t error, Circumstances circumstances) {
     case RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE:
     case RD_KAFKA_RESP_ERR_INVALID_RECORD:
     case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
-      // Said of the batch: it may be another's fault, or that of all of them together.
+      // The error is for the batch: another message may be the cause, or all of them together.
       return circumstances.alone ? Kind::rejected : Kind::failed;
 
     case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:

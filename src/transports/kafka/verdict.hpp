@@ -9,15 +9,15 @@
 namespace sagabox::kafka {
 
 struct Circumstances {
-  bool may_have_arrived = false;  ///< librdkafka does not know that it is in no log
-  bool alone = false;             ///< no other can have been in its batch
+  bool may_have_arrived = false;  ///< librdkafka cannot rule out that it is in a log
+  bool alone = false;             ///< no other message can have been in its batch
 };
 
-/// What a delivery report with an error means for its parcel.
+/// The result of a parcel whose delivery report has an error.
 spi::SendResult judge(rd_kafka_resp_err_t error, Circumstances circumstances,
                       std::string_view topic);
 
-/// The producer cannot go on with its sequence: it is made anew.
+/// The producer's sequence is broken, so it must be replaced.
 bool ends_the_producer(rd_kafka_resp_err_t error) noexcept;
 
 }  // namespace sagabox::kafka

@@ -27,7 +27,7 @@ struct Properties {
   Properties(const Properties&) = delete;
   Properties& operator=(const Properties&) = delete;
 
-  /// The first thing that was wrong is kept.
+  /// Only the first error is kept.
   void add(std::string_view prefix, std::string_view name, std::string_view value) {
     if (code != MOSQ_ERR_SUCCESS) return;
     name_.assign(prefix).append(name);
@@ -77,7 +77,7 @@ Status Client::prepare(const Options& options) {
   mosquitto_user_data_set(client_, this);
   mosquitto_int_option(client_, MOSQ_OPT_PROTOCOL_VERSION, MQTT_PROTOCOL_V5);
   mosquitto_int_option(client_, MOSQ_OPT_TCP_NODELAY, 1);
-  // The server's bound counts, not libmosquitto's 20.
+  // The server's limit applies, not libmosquitto's default of 20.
   mosquitto_int_option(client_, MOSQ_OPT_SEND_MAXIMUM, 65'535);
   if (!options.username.empty()) {
     mosquitto_username_pw_set(client_, options.username.c_str(),

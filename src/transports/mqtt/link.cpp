@@ -49,7 +49,7 @@ std::optional<spi::SendResult> MqttLink::post(const spi::Parcel& parcel, std::ui
   const auto refused = [](Kind kind, std::string why) {
     return spi::SendResult{kind, "MQTT: " + std::move(why), std::nullopt};
   };
-  // libmosquitto would send it without saying so.
+  // libmosquitto would send it without an error.
   if (address.retain && !client_->limits().retains) {
     return refused(Kind::rejected, "the server retains nothing; set retain: false");
   }
@@ -63,13 +63,15 @@ std::optional<spi::SendResult> MqttLink::post(const spi::Parcel& parcel, std::ui
                                          std::to_string(client_->limits().packet_bytes_max) + ")");
     case MOSQ_ERR_MALFORMED_UTF8:
     case MOSQ_ERR_INVAL:
-      return refused(Kind::rejected, "a header or the content type is no text that MQTT can carry");
+      return refused(Kind::rejected,
+                     "a header or the content type is not text that MQTT can carry");
     case MOSQ_ERR_QOS_NOT_SUPPORTED:
       return refused(Kind::rejected, "the server takes QoS 0 only, which has no answers");
     case MOSQ_ERR_NOMEM:
       return refused(Kind::busy, "no memory");
     default:
-      // It may be in libmosquitto's hands: the connection goes, and it with it.
+      // libmosquitto may have taken it: the connection is closed, and the message is dropped with
+      // it.
       lost_ = mosquitto_strerror(published.code);
       return refused(Kind::unreachable, lost_);
   }

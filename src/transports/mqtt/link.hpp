@@ -14,7 +14,7 @@ struct mosquitto;
 
 namespace sagabox::mqtt {
 
-/// Reason codes of MQTT 5 from here on are failures.
+/// MQTT 5 reason codes from here on are failures.
 inline constexpr int first_error_reason = 0x80;
 
 struct TopicAddress final : spi::Address {
@@ -23,21 +23,21 @@ struct TopicAddress final : spi::Address {
   bool require_subscriber = false;
 };
 
-/// What the server's answer to a publish means.
+/// The result for the server's answer to a publish.
 spi::SendResult reason_meaning(int code, bool require_subscriber);
 
-/// What the server says of itself when it takes a connection.
+/// The limits that the server announces when it accepts a connection.
 struct ServerLimits {
-  std::uint32_t packet_bytes_max = 0;  ///< 0: none
+  std::uint32_t packet_bytes_max = 0;  ///< 0: no limit
   std::uint16_t receive_max = 65'535;
   bool retains = true;
 };
 
-/// A client of libmosquitto's, used by one thread, that has logged in. Nothing waits but `open`.
+/// A libmosquitto client that has logged in, used by one thread. Only `open` blocks.
 class Client {
  public:
   static Result<std::unique_ptr<Client>> open(const Options& options, BootTime deadline);
-  /// Cuts the connection.
+  /// Closes the connection.
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
@@ -45,30 +45,30 @@ class Client {
   [[nodiscard]] const ServerLimits& limits() const noexcept { return limits_; }
   [[nodiscard]] int fd() const;
   [[nodiscard]] bool wants_write() const;
-  /// The number that its answer comes under, or libmosquitto's code for what is wrong.
+  /// The number of its answer, or libmosquitto's error code.
   struct Published {
     int code = 0;
     int id = 0;
   };
   Published publish(const spi::Parcel& parcel, const TopicAddress& address);
-  /// Writes and reads what can be, keeps the connection alive.
+  /// Reads and writes without blocking, and keeps the connection alive.
   Status turn();
-  /// What was answered since the last call: number and reason code.
+  /// The answers since the last call: number and reason code.
   std::vector<std::pair<int, int>> take_answers() { return std::exchange(answers_, {}); }
   void leave();
 
  private:
   explicit Client(mosquitto* client) : client_(client) {}
   Status prepare(const Options& options);
-  /// libmosquitto's code as text; the server's last word before it where there was one.
+  /// libmosquitto's code as text, preceded by the server's reason if it sent one.
   [[nodiscard]] Error trouble(int code) const;
 
   mosquitto* client_;
   ServerLimits limits_;
   std::vector<std::pair<int, int>> answers_;
   bool connected_ = false;
-  int refusal_ = 0;   ///< why it did not take the connection
-  int farewell_ = 0;  ///< why it ended the connection
+  int refusal_ = 0;   ///< why it refused the connection
+  int farewell_ = 0;  ///< why it closed the connection
   bool cut_ = true;
 };
 
@@ -88,9 +88,9 @@ class MqttLink final : public transports::Link {
   void leave() override { client_->leave(); }
 
  private:
-  /// libmosquitto goes through all that it has with every answer.
+  /// libmosquitto searches all open messages with every answer.
   static constexpr std::size_t open_max = 100;
-  /// And keeps a copy of each until it is answered.
+  /// libmosquitto keeps a copy of each message until it is answered.
   static constexpr std::size_t open_bytes_max = 4UL * 1024 * 1024;
 
   struct Open {

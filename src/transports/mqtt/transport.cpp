@@ -14,7 +14,7 @@ using transports::Courier;
 
 constexpr std::uint16_t port_plain = 1883;
 constexpr std::uint16_t port_tls = 8883;
-/// A packet's id has 16 bits.
+/// Packet ids have 16 bits.
 constexpr std::uint32_t in_flight_ceiling = 32'768;
 constexpr std::uint16_t receive_max_low = 100;
 
@@ -42,7 +42,7 @@ class MqttTransport final : public spi::Transport {
                  }) {}
 
   [[nodiscard]] spi::TransportTraits traits() const override {
-    // The first of a key may be refused for a quota and the second taken a moment later.
+    // A quota may refuse the first message of a key and accept the second a moment later.
     return {.keeps_order = false, .in_flight_max = options_.in_flight_max};
   }
 
@@ -84,7 +84,7 @@ class MqttTransport final : public spi::Transport {
 Result<std::vector<std::string>> MqttTransport::findings(BootTime deadline) {
   const auto name = server_name(options_);
   auto asking = options_;
-  // With ours it would end the connection that is in use.
+  // With our client id the server would close the connection that is in use.
   asking.client_id.clear();
   const transports::BrokenPipes are_errors;
   auto client = Client::open(asking, deadline);

@@ -12,7 +12,7 @@ constexpr std::string_view scheme = "nats:";
 constexpr std::size_t subject_length_max = 255;
 constexpr std::string_view right = "; give a subject such as nats:billing.issued";
 
-/// Empty when messages can be published to it.
+/// Empty if messages can be published to it.
 std::string subject_problem(std::string_view subject) {
   if (subject.empty()) return "no subject is given";
   if (subject.size() > subject_length_max) {

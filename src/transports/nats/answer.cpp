@@ -9,7 +9,7 @@ namespace {
 
 using Kind = spi::SendResult::Kind;
 
-// JetStream's own error numbers, where its HTTP-like code says too little.
+// Error codes of JetStream, used where its HTTP-like code says too little.
 constexpr std::int64_t account_resources_exceeded = 10002;
 constexpr std::int64_t insufficient_resources = 10023;
 constexpr std::int64_t memory_resources_exceeded = 10028;
@@ -22,7 +22,7 @@ constexpr std::int64_t stream_sealed = 10109;
 constexpr std::int64_t duplicate_in_process = 10158;
 constexpr std::int64_t too_many_requests = 10167;
 
-/// The server asks to be asked again; it does not say when.
+/// The server requests a retry without a delay.
 constexpr Duration soon = std::chrono::milliseconds(100);
 
 Kind kind_of(std::int64_t code, std::int64_t number) {
@@ -36,7 +36,7 @@ Kind kind_of(std::int64_t code, std::int64_t number) {
       return Kind::busy;  // full: it may have room later
     case duplicate_in_process:
       return Kind::later;
-    // For good, as only these are; what servers to come may say is not known to be.
+    // Only these are permanent; unknown errors of future servers may not be.
     case message_exceeds_maximum:
     case stream_not_match:
     case header_exceeds_maximum:
@@ -113,7 +113,7 @@ spi::SendResult no_jetstream() {
 }
 
 spi::SendResult unroutable(std::string_view subject) {
-  // An operator's mistake, and none of the message: it waits until there is a stream.
+  // A mistake of the operator, not of the message: the message waits until there is a stream.
   return {Kind::unreachable, "unroutable: no stream takes subject " + std::string(subject) +
                                  "; create one with `nats stream add --subjects`"};
 }

@@ -7,19 +7,19 @@
 
 namespace sagabox::nats {
 
-/// Whether an answer to a publish says that a stream has it, seen at a glance.
+/// A quick check whether an answer to a publish says that a stream has stored it.
 bool is_plain_ack(std::string_view json) noexcept;
 
-/// What the answer to a publish means.
+/// The result for the answer to a publish.
 spi::SendResult judge_ack(std::string_view json, std::string_view subject);
 
-/// Nobody answered to a publish, and the server was asked which streams take the subject.
+/// There was no responder for a publish, and the server was asked which streams take the subject.
 spi::SendResult judge_streams(std::string_view json, std::string_view subject);
 
-/// Nobody answered to that either.
+/// That request had no responder either.
 spi::SendResult no_jetstream();
 
-/// What "no stream takes it" reads like.
+/// The result for "no stream takes it".
 spi::SendResult unroutable(std::string_view subject);
 
 }  // namespace sagabox::nats

@@ -15,12 +15,12 @@ struct DestroyOptions {
 };
 using OptionsHandle = std::unique_ptr<natsOptions, DestroyOptions>;
 
-/// Servers, credentials and TLS for libnats. CONFIG.INVALID where it refuses them; no secret is in
-/// the text.
+/// Servers, credentials and TLS for libnats. CONFIG.INVALID if it refuses them; the text contains
+/// no secret.
 Result<OptionsHandle> client_options(const Options& options,
                                      const std::vector<std::string>& more_servers);
 
-/// What libnats says about the failure of this thread's last call.
+/// libnats' text for the failure of this thread's last call.
 std::string trouble(natsStatus status);
 
 }  // namespace sagabox::nats

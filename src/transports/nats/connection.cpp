@@ -22,8 +22,8 @@ using Kind = spi::SendResult::Kind;
 struct Connection::Shared {
   std::shared_ptr<UnderWay> under_way;
   std::shared_ptr<Wake> wake;
-  std::string streams_subject;  ///< where to ask for the streams of a subject
-  std::string inbox;            ///< with its dot
+  std::string streams_subject;  ///< the subject to ask for the streams of a subject
+  std::string inbox;            ///< including its dot
   std::atomic<int> socket = -1;
   std::atomic<bool> wants_to_write = false;
   std::atomic<bool> lost = false;
@@ -53,7 +53,7 @@ std::optional<UnderWay::Key> key_of(std::string_view digits) {
   return UnderWay::Key::unpacked(number);
 }
 
-/// No stream answered: either none takes the subject, or its leader is away. Asks which.
+/// No stream answered: either none takes the subject, or its leader is unavailable. Asks which.
 void inquire(natsConnection* connection, const Connection::Shared& shared, UnderWay::Key key) {
   const auto* const address = shared.under_way->inquire(key);
   if (address == nullptr) return;
@@ -67,8 +67,8 @@ void inquire(natsConnection* connection, const Connection::Shared& shared, Under
   if (status != NATS_OK) shared.under_way->finish(key, no_jetstream());
 }
 
-// What libnats calls, each with a pointer of its own to what is shared; the last call of each
-// kind gives it back.
+// The callbacks of libnats. Each has its own pointer to the shared state, which the last call of
+// each kind frees.
 
 void answered(natsConnection* connection, natsSubscription*, natsMsg* raw, void* closure) {
   const MessageHandle message(raw);
@@ -97,7 +97,7 @@ void answered(natsConnection* connection, natsSubscription*, natsMsg* raw, void*
 
 void forget(void* closure) { delete static_cast<SharedPointer*>(closure); }
 
-/// `Permissions Violation for Publish to "billing.issued"`: no answer comes for such a publish.
+/// `Permissions Violation for Publish to "billing.issued"`: such a publish gets no answer.
 void complained(natsConnection* connection, natsSubscription*, natsStatus status, void* closure) {
   if (status != NATS_NOT_PERMITTED) return;
   const auto& shared = **static_cast<SharedPointer*>(closure);
@@ -127,8 +127,8 @@ void complained(natsConnection* connection, natsSubscription*, natsStatus status
 
 void closed(natsConnection*, void* closure) { forget(closure); }
 
-/// A peer that is gone is found out though we are idle, by the kernel: libnats' own pings would
-/// close the socket from another thread.
+/// The kernel detects a dead peer while the connection is idle: libnats' own pings would close the
+/// socket from another thread.
 void keep_alive(int socket) {
   const auto set = [&](int level, int option, int value) {
     setsockopt(socket, level, option, &value, sizeof value);
@@ -185,7 +185,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const Options& options,
   auto for_callbacks = std::make_unique<SharedPointer>(shared);
   natsOptions_SetAllowReconnect(client, false);
   natsOptions_SetPingInterval(client, 0);  // the kernel does it, see attached()
-  natsOptions_SetSendAsap(client, true);   // its I/O is ours: no thread to flush
+  natsOptions_SetSendAsap(client, true);   // we do its I/O: it needs no thread to flush
   natsOptions_SetErrorHandler(client, complained, for_callbacks.get());
   natsOptions_SetClosedCB(client, closed, for_callbacks.get());
   natsOptions_SetEventLoop(client, for_loop.get(), attached, reading, writing, detached);
@@ -193,7 +193,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const Options& options,
   if (const auto status = natsConnection_Connect(&raw, client); status != NATS_OK) {
     return Error{Code::provider_unavailable, "cannot connect to NATS: " + trouble(status)};
   }
-  // libnats gives them back by `detached` and `closed`.
+  // `detached` and `closed` free them.
   (void)for_loop.release();       // NOLINT(bugprone-unused-return-value)
   (void)for_callbacks.release();  // NOLINT(bugprone-unused-return-value)
   std::unique_ptr<Connection> connection(new Connection(raw, shared));
@@ -272,12 +272,12 @@ bool Connection::is_lost() const { return shared_->lost; }
 void Connection::abandon() {
   if (is_lost()) return;
   const int socket = shared_->socket;
-  // Closed with a reset: the kernel forgets what it has not sent. Found out by libnats as it reads,
-  // because its own way to close would first try to send the rest.
+  // The close resets the connection, so that the kernel discards unsent data. libnats detects it
+  // while it reads, because its own close would first try to send the rest.
   const linger at_once{.l_onoff = 1, .l_linger = 0};
   setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   shutdown(socket, SHUT_RDWR);
-  // What had arrived is read first.
+  // Data that has arrived is read first.
   constexpr int reads_max = 10'000;
   for (int i = 0; i < reads_max && !is_lost(); ++i) read();
 }

@@ -14,12 +14,13 @@
 
 namespace sagabox::nats {
 
-/// One connection to a server; once lost it never comes back, so that nothing is sent behind
-/// our back. libnats does its I/O when we say so, without ever blocking; answers come on a thread
-/// of its own, straight to the parcels under way. Used by one thread, but for what libnats calls.
+/// One connection to a server, which is never re-established, so that nothing is sent without our
+/// knowledge. libnats does its I/O when we call it, without ever blocking; answers arrive on a
+/// thread of libnats and go directly to the parcels in flight. Used by one thread, except for the
+/// callbacks of libnats.
 class Connection {
  public:
-  /// Blocks, `connect_max` a server at most. PROVIDER.UNAVAILABLE says why it failed.
+  /// Blocks, at most `connect_max` for each server. PROVIDER.UNAVAILABLE says why it failed.
   static Result<std::unique_ptr<Connection>> open(const Options& options,
                                                   const std::vector<std::string>& more_servers,
                                                   std::shared_ptr<transports::UnderWay> under_way,
@@ -28,11 +29,11 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
   ~Connection();
 
-  /// Puts it in the buffer, or gives it its result where it cannot be sent.
+  /// Puts the parcel in the buffer, or gives it its result if it cannot be sent.
   void publish(transports::UnderWay::Key key, const spi::Parcel& parcel);
   [[nodiscard]] std::size_t buffered() const;
 
-  /// Others of the cluster, as the server named them.
+  /// Other servers of the cluster, as announced by this one.
   [[nodiscard]] std::vector<std::string> discovered_servers() const;
 
   [[nodiscard]] int descriptor() const noexcept;
@@ -40,10 +41,11 @@ class Connection {
   void read();
   void write();
   [[nodiscard]] bool is_lost() const;
-  /// Cuts it, so that what is still in buffers on this side never leaves.
+  /// Closes it so that data still buffered on this side is never sent.
   void abandon();
 
-  /// What libnats' threads know of us: outlives the connection as long as one of them needs it.
+  /// The state shared with libnats' threads: it outlives the connection as long as one of them
+  /// needs it.
   struct Shared;
 
  private:

@@ -42,7 +42,7 @@ void Connector::run() {
     changed_.wait(lock, [this] { return ending_ || wanted_; });
     if (ending_) break;
     if (const auto made_at = std::exchange(made_at_, std::nullopt)) {
-      // A server that takes connections and ends them at once must not be dialled in a loop.
+      // A server that accepts connections and closes them at once must not be dialled in a loop.
       const auto lived = options_.clock->boot_now() - *made_at;
       if (lived >= options_.backoff_max) {
         backoff_ = options_.backoff_min;

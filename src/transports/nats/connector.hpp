@@ -13,26 +13,26 @@
 
 namespace sagabox::nats {
 
-/// Makes connections on a thread of its own, because that blocks: one after the other, with
-/// backoff while they fail or do not live long, for as long as one is wanted. Also ends those that
-/// were given back.
+/// Opens connections on a thread of its own, because that blocks: one after the other, with backoff
+/// while they fail or are short-lived, as long as one is wanted. Also closes those that were given
+/// back.
 class Connector {
  public:
   Connector(const Options& options, std::shared_ptr<transports::UnderWay> under_way,
             std::shared_ptr<transports::Wake> wake);
   Connector(const Connector&) = delete;
   Connector& operator=(const Connector&) = delete;
-  /// Waits for an attempt that is being made.
+  /// Waits for an attempt in progress.
   ~Connector();
 
-  /// Attempts are made until one succeeds. `old` is let go first.
+  /// Starts attempts until one succeeds. `old` is closed first.
   void want(std::unique_ptr<Connection> old);
 
   struct Failed {
     std::string error;
   };
   using News = std::variant<std::monostate, std::unique_ptr<Connection>, Failed>;
-  /// What has come of the attempts since the last call; `wake` was rung for it.
+  /// The outcome of the attempts since the last call; `wake` rings for it.
   News news();
 
  private:
@@ -50,8 +50,8 @@ class Connector {
   bool ending_ = false;
   std::unique_ptr<Connection> old_;
   News news_;
-  std::vector<std::string> discovered_servers_;  ///< used by the thread alone
-  std::optional<BootTime> made_at_;              ///< of a connection that has not been given back
+  std::vector<std::string> discovered_servers_;  ///< used by the thread only
+  std::optional<BootTime> made_at_;              ///< of the connection in use
   Duration backoff_;
   std::thread thread_;
 };

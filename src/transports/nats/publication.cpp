@@ -25,7 +25,7 @@ bool is_plain(char letter) {
   return letter > ' ' && letter <= '~' && letter != '"' && letter != '%';
 }
 
-/// The server acts on such headers (Nats-Rollup …): they are not the author's to give.
+/// The server acts on such headers (Nats-Rollup …), so authors may not set them.
 bool is_the_servers(std::string_view name) {
   constexpr std::string_view prefix = "nats-";
   return name.size() >= prefix.size() &&
@@ -34,7 +34,7 @@ bool is_the_servers(std::string_view name) {
          });
 }
 
-/// Known by their own names everywhere, besides CloudEvents' attributes.
+/// These are known by their own names everywhere, in addition to the CloudEvents attributes.
 constexpr std::array<std::pair<std::string_view, std::string TraceContext::*>, 4> trace_headers = {{
     {"traceparent", &TraceContext::traceparent},
     {"tracestate", &TraceContext::tracestate},
@@ -85,9 +85,9 @@ Publication::Made Publication::make(const spi::Parcel& parcel, const std::string
     name_ = name;
     return value.empty() || add(raw, value);
   };
-  // Streams know ids, not subjects: of one message to two of a stream's subjects the second would
-  // be dropped, and acknowledged; and so would another tenant's message of the same id. Neither
-  // has a space in it, so no two read alike.
+  // Streams compare ids, not subjects: if a message is sent to two subjects of a stream, the second
+  // would be dropped and acknowledged; the same would happen to another tenant's message with this
+  // id. Ids and subjects contain no space, so the combination is unique.
   auto id_here = std::string(message.id().view()) + ' ' + subject.text();
   if (message.tenant() != tenant_default) {
     id_here += ' ';

@@ -16,12 +16,12 @@ struct DestroyMessage {
 };
 using MessageHandle = std::unique_ptr<natsMsg, DestroyMessage>;
 
-/// Makes libnats' messages of parcels; kept, so that its buffers are.
+/// Makes the libnats messages of parcels; reused to keep its buffers.
 class Publication {
  public:
   struct Made {
-    MessageHandle message;  ///< null: no memory
-    /// As the server counts them: headers and payload.
+    MessageHandle message;  ///< null: out of memory
+    /// The size as the server counts it: headers and payload.
     std::size_t bytes = 0;
   };
   Made make(const spi::Parcel& parcel, const std::string& reply);
@@ -34,9 +34,9 @@ class Publication {
   std::size_t bytes_ = 0;
 };
 
-/// CloudEvents' rule for headers: what is not printable ASCII, and space, " and %, as %XX.
+/// CloudEvents' rule for headers: space, ", % and everything that is not printable ASCII as %XX.
 void append_encoded(std::string& out, std::string_view text);
-/// The same for the name of a header, where a colon ends it.
+/// The same for the name of a header, which a colon would end.
 void append_encoded_name(std::string& out, std::string_view text);
 
 }  // namespace sagabox::nats

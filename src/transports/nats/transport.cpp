@@ -15,8 +15,8 @@ namespace {
 using Kind = spi::SendResult::Kind;
 using transports::UnderWay;
 
-/// More than this is not put into libnats' buffer: what the server does not take waits with us,
-/// where a deadline can still withdraw it.
+/// At most this much is put into libnats' buffer: the rest waits with us, where a deadline can
+/// still withdraw it.
 constexpr std::size_t buffered_bytes_max = 512UL * 1024;
 
 const spi::SendResult no_answer{Kind::timed_out,
@@ -41,7 +41,7 @@ NatsTransport::NatsTransport(Options options)
 NatsTransport::~NatsTransport() { close(options_.clock->boot_now()); }
 
 spi::TransportTraits NatsTransport::traits() const {
-  // One that fails may be overtaken by those behind it on the same connection.
+  // A failed message may be overtaken by those behind it on the same connection.
   return {.keeps_order = false,
           .in_flight_max = options_.in_flight_max,
           .payload_bytes_max = options_.payload_bytes_max};
@@ -152,7 +152,7 @@ void NatsTransport::publish_waiting() {
   std::vector<UnderWay::Key> keys;
   std::vector<bool> may;
   while (!waiting_.empty() && connection_->buffered() < buffered_bytes_max) {
-    // A large one goes alone, so that the buffer's bound holds.
+    // A large one is sent alone, so that the bound of the buffer holds.
     const auto is_large = [](const Admitted& one) {
       return one.parcel.message->bytes() > buffered_bytes_max / batch_max;
     };
@@ -204,7 +204,7 @@ void NatsTransport::expire() {
   const auto expired = under_way_->expire(now, not_sent, no_answer);
   if (expired.count == 0) return;
   std::erase_if(waiting_, [&](const Admitted& one) { return !under_way_->holds(one.key); });
-  // Nothing was heard since one of them was sent: whatever else is in buffers must not leave later.
+  // Nothing was received since one of them was sent: data still in buffers must not be sent later.
   if (connection_ != nullptr && expired.sent_at && heard_at_ <= *expired.sent_at) {
     drop_connection();
     under_way_->finish_if(has_left, cut_off);

@@ -14,7 +14,7 @@
 
 namespace sagabox::nats {
 
-/// One thread publishes, reads and keeps deadlines; it waits for nothing but `poll`.
+/// One thread publishes, reads and keeps deadlines; it blocks only in `poll`.
 class NatsTransport final : public spi::Transport {
  public:
   explicit NatsTransport(Options options);
@@ -50,7 +50,7 @@ class NatsTransport final : public spi::Transport {
   /// By subject and stream; kept, because parcels under way refer to them.
   std::map<std::pair<std::string, std::string>, std::shared_ptr<const Subject>> subjects_;
 
-  // Of the thread alone.
+  // Used by the thread only.
   std::deque<Admitted> waiting_;
   std::unique_ptr<Connection> connection_;
   BootTime heard_at_{};

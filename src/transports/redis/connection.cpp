@@ -43,7 +43,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const Options& options, Boo
     auto answer = connection->ask({"SELECT", std::to_string(options.database)}, deadline, clock);
     if (!answer) return unusable("choosing the database: " + answer.error().message);
   }
-  // A server that takes connections and is not ready says so here and not to the first message.
+  // A server that accepts connections but is not ready reports it here, before the first message.
   auto answer = connection->ask({"PING"}, deadline, clock);
   if (!answer) return answer.error();
   return connection;

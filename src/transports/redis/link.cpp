@@ -22,7 +22,7 @@ Status RedisLink::turn(BootTime, Answers& answers) {
   return {};
 }
 
-/// One WAIT speaks for all that were written on this connection before it.
+/// One WAIT covers all writes on this connection before it.
 void RedisLink::ask_for_replicas() {
   if (replicas_wanted_ == 0) return;
   const auto longest = std::chrono::duration_cast<std::chrono::milliseconds>(replicas_max_);
@@ -39,7 +39,7 @@ Status RedisLink::write() {
 Status RedisLink::read(Answers& answers) {
   for (;;) {
     const auto received = connection_->receive();
-    // What was complete before the end still counts.
+    // Replies that were complete before the end still count.
     for (;;) {
       auto reply = connection_->next_reply();
       if (!reply) return reply.error();

@@ -24,7 +24,7 @@ struct StreamAddress final : spi::Address {
   std::uint32_t replicas = 0;
 };
 
-/// What an error reply means: "OOM command not allowed when used memory > 'maxmemory'."
+/// The result for an error reply: "OOM command not allowed when used memory > 'maxmemory'."
 spi::SendResult error_meaning(std::string_view reply);
 
 /// RESP: `*2\r\n$4\r\nAUTH\r\n…`.
@@ -45,12 +45,12 @@ class Connection {
   using Reply = std::unique_ptr<redisReply, FreeReply>;
 
   [[nodiscard]] transports::Stream& stream() noexcept { return *stream_; }
-  /// Sends and waits; an error reply is an error.
+  /// Sends and waits for the reply; an error reply is an error.
   Result<Reply> ask(std::initializer_list<std::string_view> words, BootTime deadline,
                     const Clock& clock);
-  /// Reads what has come; whether anything had.
+  /// Reads what has arrived; returns whether there was anything.
   Result<bool> receive();
-  /// The next reply that is complete; null: none is.
+  /// The next complete reply; null if there is none.
   Result<Reply> next_reply();
 
  private:
@@ -60,7 +60,7 @@ class Connection {
   redisReader* reader_;
 };
 
-/// Many XADD are written at once, replies come in the same order.
+/// Many XADDs are written at once; the replies have the same order.
 class RedisLink final : public transports::Link {
  public:
   RedisLink(std::unique_ptr<Connection> connection, Duration replicas_max)
@@ -90,9 +90,9 @@ class RedisLink final : public transports::Link {
   const Duration replicas_max_;
   transports::OutBuffer out_;
   std::deque<Expected> expected_;
-  std::vector<Expected> stored_;  ///< on the primary; the next WAIT's answer is theirs
+  std::vector<Expected> stored_;  ///< on the primary; the next WAIT's answer is for them
   std::uint32_t replicas_wanted_ = 0;
-  std::string lost_;  ///< the server is not the one to write to any more
+  std::string lost_;  ///< the server is no longer the one to write to
 };
 
 }  // namespace sagabox::redis

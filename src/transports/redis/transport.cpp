@@ -37,7 +37,8 @@ class RedisTransport final : public spi::Transport {
                  }) {}
 
   [[nodiscard]] spi::TransportTraits traits() const override {
-    // Pipelined, the second of a key is on its way before the first is refused for lack of memory.
+    // In a pipeline, the second message of a key is sent before the first is refused for lack of
+    // memory.
     return {.keeps_order = false, .in_flight_max = options_.in_flight_max};
   }
 
@@ -70,7 +71,7 @@ class RedisTransport final : public spi::Transport {
   Courier courier_;
 };
 
-/// The value of one setting; empty where the server does not tell.
+/// The value of one setting; empty if the server does not report it.
 std::string setting(Connection& connection, std::string_view name, BootTime deadline,
                     const Clock& clock) {
   auto reply = connection.ask({"CONFIG", "GET", name}, deadline, clock);

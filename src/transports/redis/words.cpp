@@ -34,7 +34,7 @@ struct Meaning {
   std::string_view advice;
 };
 
-// Everything but what is wrong with one stream or one message counts against the server.
+// Every error that is not about one stream or one message counts against the server.
 constexpr std::array meanings{
     Meaning{"WRONGTYPE", Kind::rejected, "the key holds something else than a stream"},
     Meaning{"NOPERM", Kind::rejected, "the user may not write there; see its ACL"},
@@ -59,7 +59,7 @@ spi::SendResult error_meaning(std::string_view reply) {
   const auto word = reply.substr(0, reply.find(' '));
   const auto* const found = std::find_if(meanings.begin(), meanings.end(),
                                          [&](const Meaning& one) { return one.begin == word; });
-  // It would quote our arguments, and the payload is one.
+  // The reply would quote our arguments, including the payload.
   if (reply.starts_with("ERR unknown command")) {
     return {Kind::unreachable, "Redis: it knows no XADD; Redis 5 or newer is needed", std::nullopt};
   }

@@ -304,7 +304,7 @@ class Remote(DaemonTestCase, unittest.TestCase):
         self.assertEqual(by_variables.returncode, 0, by_variables.stderr)
         for broken in ("", "two words", "whsec_x"):
             (self.folder / "broken.key").write_text(broken)
-            self.assertIn("that is no key", self.complaint("status", key="broken", code=2))
+            self.assertIn("that is not a key", self.complaint("status", key="broken", code=2))
         self.assertIn("cannot read missing.key", self.complaint("status", key="missing", code=2))
 
     def test_a_bound_key_sees_and_writes_its_tenant_only(self):
@@ -434,7 +434,7 @@ class Afar(DaemonTestCase, unittest.TestCase):
             url, _ = self.listen({"/v1/stores": said})
             code, text = self.ask("status", "--server", url)
             self.assertEqual(code, 1)
-            self.assertIn(f"{url} is no sagabox daemon: it answered /v1/stores with {said[0]}", text)
+            self.assertIn(f"{url} is not a sagabox daemon: it answered /v1/stores with {said[0]}", text)
         url, _ = self.listen({"/v1/stores": (200, "application/json", '{"stores":[{"store":7}]}')})
         code, text = self.ask("status", "--server", url)
         self.assertEqual(code, 1)

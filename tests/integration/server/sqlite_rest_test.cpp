@@ -195,7 +195,7 @@ TEST_F(SqliteRest, WithoutKeysItIsForThisMachineOnly) {
   EXPECT_EQ(problem("::").substr(0, 27), "CONFIG.INVALID: address \"::");
   EXPECT_EQ(
       problem("example.com"),
-      "CONFIG.INVALID: address \"example.com\" is no address; give one like 127.0.0.1, ::1 or "
+      "CONFIG.INVALID: address \"example.com\" is not an address; give one like 127.0.0.1, ::1 or "
       "0.0.0.0");
   serve();
   server::ServerOptions taken;

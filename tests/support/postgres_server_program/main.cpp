@@ -14,7 +14,7 @@ int main(int count, char** arguments) {
     std::cerr << "usage: postgres_server start|stop FILE\n";
     return 2;
   }
-  // A run that was killed may have left one.
+  // A killed run may have left one.
   PostgresServer::stop_written(arguments[2]);
   if (verb == "stop") return 0;
   const auto server = PostgresServer::start(getppid(), PostgresServer::Disk::unsynced);
@@ -23,8 +23,8 @@ int main(int count, char** arguments) {
     std::cout << "PostgreSQL on port " << server.port << '\n';
     return 0;
   }
-  // One that is not installed is a skip of the tests that need it; one that is and does not start
-  // is a failure.
+  // If PostgreSQL is not installed, tests that need it are skipped; if it is installed and does not
+  // start, that is a failure.
   std::cout << server.problem << '\n';
   return server.installed ? 1 : 0;
 }

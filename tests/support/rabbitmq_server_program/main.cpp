@@ -14,7 +14,7 @@ int main(int count, char** arguments) {
     std::cerr << "usage: rabbitmq_server start|stop FILE\n";
     return 2;
   }
-  // A run that was killed may have left one.
+  // A killed run may have left one.
   RabbitmqServer::end_written(arguments[2]);
   if (verb == "stop") return 0;
   const auto server = RabbitmqServer::start_new(getppid());
@@ -23,8 +23,8 @@ int main(int count, char** arguments) {
     std::cout << "RabbitMQ on port " << server.port() << '\n';
     return 0;
   }
-  // One that is not installed is a skip of the tests that need it; one that is and does not start
-  // is a failure.
+  // If RabbitMQ is not installed, tests that need it are skipped; if it is installed and does not
+  // start, that is a failure.
   std::cout << server.problem() << '\n';
   return RabbitmqServer::missing().empty() ? 1 : 0;
 }

@@ -82,8 +82,8 @@ TEST(WireReading, WhatIsWrongIsNamedByItsPlace) {
             "messages[1].sequence: is a string");
   EXPECT_EQ(problem(R"("shard":3)", R"("shard":70000)").substr(0, 27),
             "messages[1].shard: is 70000");
-  EXPECT_EQ(problem(R"("state":"dead")", R"("state":"lost")").substr(0, 30),
-            "messages[1].state: is no state");
+  EXPECT_EQ(problem(R"("state":"dead")", R"("state":"lost")").substr(0, 33),
+            "messages[1].state: is not a state");
   EXPECT_EQ(problem(std::string(64, 'a'), "abc"),
             "messages[1].sha256: is not 64 hexadecimal digits");
   EXPECT_EQ(problem(R"("attempt":1,)", ""), "messages[1].history[0].attempt: is missing");

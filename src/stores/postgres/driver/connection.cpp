@@ -18,10 +18,10 @@ const Statement end_snapshot_statement{"end_snapshot", "COMMIT"};
 const Statement commit_statement{"", "COMMIT"};
 const Statement rollback_statement{"", "ROLLBACK"};
 
-// $4: the server process that answers when nobody stands between. Where another one does, what is
-// set here ends with the transaction: the session belongs to everybody. Every name has its schema:
-// the search_path that the session came with may find functions and operators of other users
-// first. From here on it finds the server's own only.
+// $4 is the server process that answers if there is no pooler. Behind a pooler another process
+// answers; the settings then end with the transaction, because clients share the session. Every
+// name has its schema: the search_path of a new session may find functions and operators of other
+// users first. The search_path set here finds only those of the server.
 const Statement set_up_statement{"", R"sql(
 SELECT pg_catalog.pg_is_in_recovery(),
        CASE WHEN NOT pg_catalog.pg_is_in_recovery()
@@ -60,8 +60,8 @@ std::string milliseconds_text(Duration duration) {
   return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(duration).count());
 }
 
-/// Plans that are the same at any time are made once: left to choose, the server plans anew for
-/// each list, which it takes for shorter than the generic plan does.
+/// Plans that do not depend on the parameters are made once. In mode auto the server would plan
+/// again for each list, because it estimates lists to be shorter than the generic plan does.
 std::string_view plan_cache_mode(const ConnectSettings& settings) {
   if (settings.custom_plans) return "force_custom_plan";
   return settings.index_scans_only ? "force_generic_plan" : "auto";
@@ -94,14 +94,15 @@ Error not_a_url() {
           "pairs like host=… dbname=…"};
 }
 
-/// What libpq takes for a host or a port would be a part of the password, and errors would show it.
+/// An unescaped character in a password makes libpq take the rest of the password for a host or a
+/// port, which error texts would show.
 bool is_cut_password(std::string_view host, std::string_view port) {
-  // The first one may be that of an abstract socket.
+  // A leading @ belongs to an abstract socket.
   return host.find('@', 1) != std::string_view::npos ||
          port.find_first_not_of("0123456789,") != std::string_view::npos;
 }
 
-/// The same where it begins with digits: the rest of it would be shown as the database.
+/// The same for a password that begins with digits: its rest would be shown as the database.
 bool is_cut_in_path(std::string_view url) {
   constexpr std::string_view scheme_end = "://";
   const auto begin = url.find(scheme_end);
@@ -141,7 +142,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const ConnectSettings& sett
       std::to_string(std::chrono::ceil<std::chrono::seconds>(settings.connect_max).count());
   const auto answer_max = milliseconds_text(
       std::min<Duration>(settings.statement_max + settings.answer_grace, user_timeout_max));
-  // Those before `dbname` give way to what the URL says, those after it do not.
+  // The URL overrides the keywords before `dbname`, but not those after it.
   const std::array keywords{"connect_timeout", "fallback_application_name", "tcp_user_timeout",
                             "dbname",          "client_encoding",           (const char*)nullptr};
   const std::array values{seconds.c_str(),      "sagabox", answer_max.c_str(),
@@ -152,7 +153,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const ConnectSettings& sett
   if (auto known = check_server_version(PQserverVersion(handle.get())); !known.ok()) {
     return known.error();
   }
-  // Warnings are for people at a terminal.
+  // Warnings are meant for interactive use only.
   PQsetNoticeReceiver(handle.get(), [](void*, const PGresult*) {}, nullptr);
   std::unique_ptr<Connection> connection(new Connection(std::move(handle), settings));
   if (auto ready = connection->set_up(settings); !ready.ok()) return ready.error();
@@ -313,7 +314,8 @@ Status Connection::rollback() {
 
 bool Connection::reusable() {
   if (lost() || PQstatus(handle_.get()) != CONNECTION_OK || in_transaction()) return false;
-  // Without waiting: a server that went away has said so, which the first one reads, and hung up.
+  // Does not block. The first call reads the server's last message, the second one sees the end of
+  // the connection.
   return PQconsumeInput(handle_.get()) == 1 && PQconsumeInput(handle_.get()) == 1 &&
          PQstatus(handle_.get()) == CONNECTION_OK;
 }
@@ -347,7 +349,8 @@ Result<std::string> url_of(PGconn* connection) {
   std::string url;
   for (const auto* option = options.get(); option->keyword != nullptr; ++option) {
     const std::string_view keyword = option->keyword;
-    // What a service file says is among the others; a connection for replication takes no SQL.
+    // The settings of a service file are already among the others. A replication connection does
+    // not run SQL.
     if (option->val == nullptr || *option->val == '\0' || keyword == "service" ||
         keyword == "replication") {
       continue;

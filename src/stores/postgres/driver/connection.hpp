@@ -17,74 +17,78 @@
 
 namespace sagabox::postgres {
 
-/// What every connection of a store is made with.
+/// The settings of every connection of a store.
 struct ConnectSettings {
   std::string url;
   Duration connect_max = std::chrono::seconds(5);
   Duration statement_max = std::chrono::seconds(30);  ///< 0: no limit
   Duration lock_max = std::chrono::seconds(5);
-  /// What may be added to `statement_max` before the server counts as gone.
+  /// Added to `statement_max` before the server counts as unreachable.
   Duration answer_grace = std::chrono::seconds(5);
   /// Every execution is planned for its parameters: a plan made while a table was empty is a
-  /// sequential scan when it is full. Reads and settles keep theirs all the same; see `keep_plan`.
+  /// sequential scan when it is full. Reads and settles keep their plans all the same; see
+  /// `keep_plan`.
   bool custom_plans = true;
-  /// For sessions whose every statement has an index: each is planned once, and a plan made while a
-  /// table was empty serves a full one.
+  /// For sessions in which every statement has an index: each is planned once, and a plan made
+  /// while a table was empty is good for a full one.
   bool index_scans_only = false;
-  /// What is asked for in the order of an index is read along it, never sorted or through a bitmap.
+  /// Rows that are requested in the order of an index are read along it, never sorted or through a
+  /// bitmap scan.
   bool in_index_order = false;
-  /// A transaction that we leave lying for so long is rolled back by the server, so that a process
-  /// that was stopped in the middle holds nothing for good; 0: no limit.
+  /// The server rolls back a transaction of ours that was idle for this long, so that a process
+  /// that was stopped in the middle does not keep its locks for ever; 0: no limit.
   Duration idle_max = std::chrono::seconds(5);
-  /// A pooler in transaction mode stands between, though it may not show.
+  /// There is a pooler in transaction mode, even if it cannot be detected.
   bool pooled = false;
   const Clock* clock = &system_clock();
 };
 
-/// Error unless the server knows all that we ask of it. As `PQserverVersion` tells it: 150004.
+/// Error unless the server has every feature that the store needs. `version` is that of
+/// `PQserverVersion`: 150004.
 Status check_server_version(int version);
 
-/// A connection of our own. Not thread-safe. Statements outside `begin` and `commit` are a
+/// A connection that the store owns. Not thread-safe. Statements outside `begin` and `commit` are a
 /// transaction each.
 class Connection {
  public:
-  /// To a primary: a replica is an error.
+  /// Connects to a primary: a replica is an error.
   static Result<std::unique_ptr<Connection>> open(const ConnectSettings& settings);
 
-  /// One round trip. `Effect::commits` for whatever writes outside a transaction.
+  /// One round trip. `Effect::commits` for a statement that writes outside a transaction.
   Result<Rows> run(const Statement& statement, const Params& params, Effect effect);
-  /// Several in one round trip; outside a transaction they are one. See `Link::run`.
+  /// Runs several in one round trip; outside a transaction they are one. See `Link::run`.
   Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect);
 
-  /// Reads only, all on the same snapshot, in one round trip. `take` gets every answer when it is
-  /// there: the server goes on with the next call meanwhile. When it fails, some may have been
-  /// taken. Not behind a pooler. The snapshot is made by the first call that needs one: lock a
-  /// table before, or a change that rewrites it leaves it empty for whoever waited.
+  /// Reads only, all on the same snapshot, in one round trip. `take` is called with each answer as
+  /// soon as it arrives, while the server runs the next call. On an error, `take` may have been
+  /// called for some. Not for use behind a pooler. The first call that needs a snapshot makes it.
+  /// To wait for a table lock, use a call before that: a reader whose snapshot is older than a
+  /// rewrite of the table finds it empty.
   Status run_on_snapshot(std::span<const Call> calls, const Link::Take& take);
 
-  /// Several statements as in a file, without parameters: for the schema only.
+  /// Runs several statements as in a file, without parameters: for the schema only.
   Status script(const std::string& sql);
-  /// The same; the first value of the last one, as text.
+  /// The same; returns the first value of the last statement, as text.
   Result<std::string> script_value(const std::string& sql);
 
   Status begin();
-  /// `begin` and `run` in one round trip. Rolled back by the caller if it fails.
+  /// Runs `begin` and `run` in one round trip. The caller rolls back if it fails.
   Result<std::vector<Rows>> begin_and_run(std::span<const Call> calls);
   /// `storage_in_doubt` when the answer is lost. `storage_conflict` when the server rolled back.
   Status commit();
-  /// Nothing to do where the connection is lost: the server rolls back.
+  /// No-op if the connection is lost: the server rolls back.
   Status rollback();
 
   [[nodiscard]] bool in_transaction() const noexcept {
     return PQtransactionStatus(handle_.get()) != PQTRANS_IDLE;
   }
-  /// May be used again: neither lost nor closed by the server, and in no transaction.
+  /// True if the connection is neither lost nor closed by the server, and not in a transaction.
   [[nodiscard]] bool reusable();
   [[nodiscard]] bool lost() const noexcept { return link_.lost(); }
-  /// Of the server, as it was when we connected: a primary keeps its timeline while it runs. Behind
-  /// a pooler, of the server that ran the last transaction.
+  /// The server's timeline when the connection was made: a primary keeps its timeline while it
+  /// runs. Behind a pooler, that of the server that ran the last transaction.
   [[nodiscard]] Timeline timeline() const noexcept { return timeline_; }
-  /// A pooler stands between: the session is not ours. No session locks, LISTEN or SET.
+  /// There is a pooler, so the session is shared: no session locks, LISTEN or SET.
   [[nodiscard]] bool pooled() const noexcept { return pooled_; }
   [[nodiscard]] Link& link() noexcept { return link_; }
   [[nodiscard]] PGconn* handle() const noexcept { return handle_.get(); }
@@ -97,10 +101,10 @@ class Connection {
 
   Connection(Handle handle, const ConnectSettings& settings);
   Status set_up(const ConnectSettings& settings);
-  /// Looks at what the set-up statements answered.
+  /// Reads the answers of the set-up statements.
   Status learn(const Rows& facts, const Rows& system);
-  /// Begins a transaction, sets it up, and runs the calls in it, in one round trip. Without `begin`
-  /// it is these calls' own.
+  /// Begins a transaction, sets it up, and runs the calls in it, in one round trip. If `begin` is
+  /// null, the transaction contains these calls only.
   Result<std::vector<Rows>> run_pooled(const Call* begin, std::span<const Call> calls,
                                        Effect effect);
 
@@ -108,7 +112,7 @@ class Connection {
   PreparedNames prepared_;
   Link link_;
   Timeline timeline_{};
-  Params limits_;  // of the set-up statement
+  Params limits_;  // parameters of the set-up statement
   bool may_ask_system_ = false;
   bool pooled_ = false;
 };
@@ -117,7 +121,7 @@ class Connection {
 /// is not a connection string.
 Result<std::string> public_name(const std::string& url);
 
-/// The parameters of an open connection, its password too, as key=value pairs.
+/// The parameters of an open connection, including its password, as key=value pairs.
 Result<std::string> url_of(PGconn* connection);
 
 }  // namespace sagabox::postgres

@@ -16,7 +16,7 @@
 
 namespace sagabox::postgres {
 
-/// What the roles of one store share. Thread-safe.
+/// Shared by the roles of one store. Thread-safe.
 struct Context {
   Context(const Names& with_names, const ConnectSettings& settings, const Options& options,
           sql::Sections& sections)
@@ -42,15 +42,15 @@ struct Context {
     return {.connections_max = connections_max, .wait_max = options.connection_wait_max};
   }
 
-  /// Planning anew would cost more than a small insert, and the user may think as long as he
-  /// likes.
+  /// Planning again would cost more than a small insert, and the user's transaction may be idle for
+  /// any time.
   static ConnectSettings for_writers(ConnectSettings settings) {
     settings.custom_plans = false;
     settings.idle_max = {};
     return settings;
   }
 
-  /// Where every statement has an index, it is planned once.
+  /// Every statement there has an index, so each is planned once.
   static ConnectSettings for_requests(ConnectSettings settings) {
     settings.custom_plans = false;
     settings.index_scans_only = true;
@@ -74,13 +74,13 @@ struct Context {
   PostgresSessions sessions{relay};
   Pool owners;  ///< joining, taking and releasing shards
   PostgresSessions owner_sessions{owners};
-  Pool leases;  ///< renewals alone
+  Pool leases;  ///< renewals only
   PostgresSessions lease_sessions{leases};
   Pool requests;  ///< records of requests, and the upkeep of the inbox
   PostgresSessions request_sessions{requests};
-  Pool sagas;  ///< what their owners read and write
+  Pool sagas;  ///< reads and writes of the sagas' owners
   PostgresSessions saga_sessions{sagas};
-  Pool hub;  ///< all roles of the delivery hub but those who publish
+  Pool hub;  ///< all roles of the delivery hub except publishing
   PostgresSessions hub_sessions{hub};
   Migrations migrations;
   InsertCache inserts;

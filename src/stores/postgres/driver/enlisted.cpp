@@ -22,12 +22,12 @@
 namespace sagabox::postgres {
 namespace {
 
-/// One schema that was written to.
+/// A schema that this connection has written to.
 struct KnownSchema {
   explicit KnownSchema(Names of) : names(std::move(of)) {}
   Names names;
   std::map<TableName, InsertStatements> statements;
-  std::optional<sql::InboxStatements> inbox{};        ///< once it was asked for
+  std::optional<sql::InboxStatements> inbox{};        ///< once it was requested
   std::optional<sql::SagaInboxStatements> sagas{};    ///< the same
   std::optional<sql::HubPublishStatements> events{};  ///< the same
 
@@ -54,19 +54,19 @@ struct KnownSchema {
   }
 };
 
-/// What we remember of a connection that is not ours, as long as it lives.
+/// The state kept for a connection that the caller owns, until it is closed.
 struct Known {
   PreparedNames prepared;
-  bool looked = false;   ///< whether a pooler stands between
-  bool prepares = true;  ///< false behind one, and once somebody took our statements away
+  bool looked = false;   ///< whether there is a pooler is known
+  bool prepares = true;  ///< false behind a pooler, and after the statements were deallocated
   std::uint64_t begun = 0;
-  std::uint64_t rollbacks = 0;  ///< of savepoints and of transactions: libpq does not tell which
-  bool savepoints = true;       ///< the open transaction may have some, for all we have seen
+  std::uint64_t rollbacks = 0;  ///< of savepoints and of transactions, not told apart by libpq
+  bool savepoints = true;       ///< the open transaction may have savepoints
   std::map<std::string, KnownSchema, std::less<>> schemas;
 };
 
-/// Which transaction this is: another number after every BEGIN, and COMMIT AND CHAIN. And whether
-/// it has savepoints, once we have seen it begin.
+/// Counts transactions: the number changes after every BEGIN and COMMIT AND CHAIN. Also notes
+/// whether the transaction has savepoints, if its begin was seen.
 void count_transactions(Known& known, const PGresult* result) {
   // Not const in libpq, though it does not change it.
   const std::string_view tag = PQcmdStatus(const_cast<PGresult*>(result));
@@ -113,7 +113,7 @@ int on_event(PGEventId event, void* info, void*) {
 Known* get_to_know(PGconn* connection) {
   if (Known* known = known_of(connection)) return known;
   auto known = std::make_unique<Known>();
-  // Registered before, without data: from an attempt that failed below.
+  // May be registered already, without data, by an attempt that failed below.
   (void)PQregisterEventProc(connection, &on_event, "sagabox", nullptr);
   if (PQsetInstanceData(connection, &on_event, known.get()) != 1) return nullptr;
   return known.release();
@@ -130,8 +130,8 @@ Result<KnownSchema*> schema_of(Known& known, std::string_view schema) {
 
 const Statement process_statement{"", "SELECT pg_catalog.pg_backend_pid()"};
 
-/// Behind a pooler another server process answers than the one we were told of, and the next
-/// transaction may meet a third that knows none of our statements.
+/// Behind a pooler the answering server process differs from the one that PQbackendPID names, and
+/// the next transaction may run on one that has none of our prepared statements.
 Status look_for_pooler(PGconn* connection, Known& known) {
   auto process = Link(connection, nullptr, {}).run(process_statement, {}, Effect::none);
   if (!process.ok()) return process.error();
@@ -153,7 +153,8 @@ struct Enlisted::Borrowed {
   KnownSchema* schema;
   std::uint64_t begun;
   std::uint64_t rollbacks;
-  /// A row of this transaction that only its end takes away, and how to look for it.
+  /// A row of this transaction that no rollback to a savepoint can remove, and the statements that
+  /// look for it.
   const InsertStatements* statements = nullptr;
   struct Row {
     MessageId id;
@@ -161,21 +162,21 @@ struct Enlisted::Borrowed {
   };
   std::optional<Row> lasting{};
   bool ended = false;  ///< the caller rolled back and chained another transaction
-  std::optional<sql::TransactionInbox> inbox{};    ///< once it was asked for
+  std::optional<sql::TransactionInbox> inbox{};    ///< once it was requested
   std::optional<sql::TransactionSagas> sagas{};    ///< the same
   std::optional<sql::TransactionEvents> events{};  ///< the same
 
   [[nodiscard]] const InsertStatements& statements_of(const TableName& table) const;
-  /// `written`: one for each of the messages.
+  /// `written` has one element for each message.
   void remember(const InsertStatements& by,
                 std::span<const std::shared_ptr<const Message>> messages,
                 const std::vector<Written>& written);
   Result<bool> rolled_back();
   [[nodiscard]] bool is_open() const;
-  /// Error if this transaction takes no statements of ours.
+  /// Error if this transaction cannot take our statements.
   Status check(std::string_view call);
   Result<std::unique_ptr<sql::Session>> sql_session();
-  /// `work(link)` over the connection.
+  /// Runs `work(link)` over the connection.
   template <class Work>
   auto with_link(Work&& work) {
     Link link(connection, known->prepares ? &known->prepared : nullptr, {});
@@ -184,7 +185,7 @@ struct Enlisted::Borrowed {
     return result;
   }
 
-  /// In the caller's transaction, while that is open.
+  /// Uses the caller's transaction while that is open.
   class Session final : public sql::Session {
    public:
     using sql::Session::run;
@@ -218,8 +219,8 @@ void Enlisted::Borrowed::remember(const InsertStatements& by,
   lasting = Row{one->id, messages[at]->tenant()};
 }
 
-/// Whether one of the ROLLBACKs since the last call was the transaction's (AND CHAIN, as another is
-/// open), not a savepoint's. Of one that wrote nothing there is nothing to confuse.
+/// Whether one of the ROLLBACKs since the last call ended the transaction (AND CHAIN, as another is
+/// open), not only a savepoint. A transaction that wrote nothing needs no such check.
 Result<bool> Enlisted::Borrowed::rolled_back() {
   if (rollbacks == known->rollbacks || !lasting) return false;
   Params params;
@@ -283,7 +284,7 @@ SagaInbox& Enlisted::sagas() {
 EventWriter& Enlisted::events() {
   auto& events = borrowed_->events;
   if (!events) {
-    // The table computes shards: how many there are need not be known here.
+    // The table computes the shards, so their number need not be known here.
     constexpr std::uint16_t any_shards = 1;
     events.emplace(borrowed_->schema->event_statements(), nullptr, any_shards,
                    [borrowed = borrowed_.get()] { return borrowed->sql_session(); });
@@ -313,7 +314,8 @@ Result<std::vector<Written>> Enlisted::insert(
   }
   Known* const known = borrowed_->known;
   const InsertStatements& statements = borrowed_->statements_of(table);
-  // Until there is a row to look for, we must know which one a savepoint may take away.
+  // Until there is a row that no savepoint can remove, each insert must return whether it is in
+  // one.
   const bool ask = told || (known->savepoints && !borrowed_->lasting);
   auto written = borrowed_->with_link([&](Link& link) {
     return insert_messages(link, statements, messages, system_clock().wall_now(), ask);

@@ -26,14 +26,14 @@ class NonBlocking {
   int before_;
 };
 
-/// Also when it was not run, since one before it failed.
+/// Also true for a statement that was not run because an earlier one failed.
 bool failed(const PGresult* result) {
   const auto status = PQresultStatus(result);
   return status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE ||
          status == PGRES_PIPELINE_ABORTED;
 }
 
-/// libpq made this error, not the server: it could not go on with the connection.
+/// The error was made by libpq, not by the server: the connection cannot be used any more.
 bool is_own_error(const PGresult* result) {
   return PQresultStatus(result) == PGRES_FATAL_ERROR &&
          PQresultErrorField(result, PG_DIAG_SQLSTATE) == nullptr;
@@ -44,7 +44,7 @@ Error busy() {
           "the connection is busy with another statement; read its results to the end first"};
 }
 
-/// There is no such statement, or there is one already.
+/// The prepared statement does not exist, or exists already.
 bool statements_differ(const PGresult* result) {
   const char* field = PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const std::string_view sqlstate = field == nullptr ? "" : field;
@@ -82,7 +82,7 @@ Status Link::run(std::span<const Call> calls, Effect effect, const Take& take) {
   return done;
 }
 
-/// Most calls are one statement that is prepared already: a pipeline of one would only cost more.
+/// Most calls are one statement that is prepared already; a pipeline for it would only add cost.
 Result<Rows> Link::run_prepared(const std::string& name, const Params& params) {
   if (PQstatus(connection_) != CONNECTION_OK) return lost_now(Effect::none);
   const NonBlocking nonblocking(connection_);
@@ -131,7 +131,8 @@ bool Link::send(const Call& call, std::vector<Piece>& sent) {
         1) {
       return false;
     }
-    // Known from here on, so that the same statement twice in a batch is prepared once.
+    // Counts as prepared from here on, so that a statement that occurs twice in a batch is prepared
+    // once.
     prepared_->insert(name);
     sent.push_back({&name, true});
   }
@@ -144,7 +145,7 @@ Status Link::exchange(std::span<const Call> calls, Effect effect, const Take& ta
   const auto deadline = answer_deadline();
   std::vector<Piece> sent;
   for (const auto& call : calls) {
-    // What is not synchronised is not committed.
+    // Without a sync message the server commits nothing.
     if (!send(call, sent)) return lost_now(Effect::none);
   }
   if (PQpipelineSync(connection_) != 1) return lost_now(effect);
@@ -153,7 +154,7 @@ Status Link::exchange(std::span<const Call> calls, Effect effect, const Take& ta
   std::optional<Error> failure;
   for (const auto& piece : sent) {
     auto result = next(deadline, effect);
-    // What the server said before it hung up tells more than that it did.
+    // The server's last error says more than the end of the connection.
     if (!result.ok()) return failure ? *failure : result.error();
     Rows rows(*result);
     if (is_own_error(*result)) return failure ? *failure : lost_now(effect);
@@ -186,7 +187,7 @@ Status Link::end(BootTime deadline, Effect effect) {
   if (!sync.ok()) return sync.error();
   const Rows first(*sync);
   if (PQresultStatus(*sync) == PGRES_PIPELINE_SYNC) return {};
-  // The commit failed. What the server said of it comes before the end.
+  // The commit failed. The server's error, if any, precedes the end of the results.
   if (*sync == nullptr || is_own_error(*sync)) return lost_now(effect);
   const auto failure = server_error(*sync, effect);
   for (int rest = 0; rest < 2; ++rest) {

@@ -19,8 +19,8 @@
 
 namespace sagabox::postgres {
 
-/// A statement as one would type it, with $1, $2 … Prepared under its name when first run on a
-/// connection; without a name it is parsed each time.
+/// A statement in SQL, with $1, $2 … It is prepared under its name when first run on a connection;
+/// without a name it is parsed each time.
 using Statement = sql::Part;
 
 struct Call {
@@ -31,37 +31,37 @@ struct Call {
 /// Names of the statements prepared on one connection.
 using PreparedNames = std::set<std::string, std::less<>>;
 
-/// Runs statements over a connection that somebody else keeps open. Not thread-safe.
+/// Runs statements over a connection that the caller keeps open. Not thread-safe.
 class Link {
  public:
   struct Limits {
     const Clock* clock = nullptr;
-    /// How long an answer may take; nothing: as long as it likes.
+    /// How long an answer may take; nullopt: no limit.
     std::optional<Duration> answer_max{};
   };
 
-  /// `prepared` null: nothing is prepared.
+  /// If `prepared` is null, statements are not prepared.
   Link(PGconn* connection, PreparedNames* prepared, Limits limits)
       : connection_(connection), prepared_(prepared), limits_(limits) {}
 
-  /// All in one round trip, with one answer each. Outside a transaction they are one. The first
-  /// that fails ends it: those after it are not run.
+  /// Runs all in one round trip, with one answer each. Outside a transaction they are one
+  /// transaction. The first error ends it: the calls after it are not run.
   Result<std::vector<Rows>> run(std::span<const Call> calls, Effect effect);
   Result<Rows> run(const Statement& statement, const Params& params, Effect effect);
-  /// The same, giving every answer away when it is there: the server goes on with the next call
-  /// meanwhile. When it fails, some may have been taken.
+  /// The same, but each answer is passed on as soon as it arrives, while the server runs the next
+  /// call. On an error, some answers may have been passed on.
   using Take = std::function<void(std::size_t call, Rows answer)>;
   Status run(std::span<const Call> calls, Effect effect, const Take& take);
 
   void prepare_nothing() noexcept { prepared_ = nullptr; }
 
-  /// The last call ended without an answer: the connection is of no more use.
+  /// The last call ended without an answer: the connection cannot be used any more.
   [[nodiscard]] bool lost() const noexcept { return lost_; }
-  /// The server's prepared statements are not those we made: somebody else's hand, or a pooler's.
+  /// The server's prepared statements are not ours: the caller or a pooler has changed them.
   [[nodiscard]] bool confused() const noexcept { return confused_; }
 
  private:
-  /// One thing asked of the server, and whether it prepares the statement of that name or runs it.
+  /// One message to the server: it either prepares the statement of that name or runs it.
   struct Piece {
     const std::string* name = nullptr;
     bool prepares = false;
@@ -73,7 +73,7 @@ class Link {
   Status end(BootTime deadline, Effect effect);
   bool send(const Call& call, std::vector<Piece>& sent);
   Error failed_with(const PGresult* result, const Piece& piece, Effect effect);
-  /// Null: the end of one piece's results.
+  /// Returns null at the end of the results of one piece.
   Result<PGresult*> next(BootTime deadline, Effect effect);
   Status wait(bool to_send, BootTime deadline, Effect effect);
   Error lost_now(Effect effect);

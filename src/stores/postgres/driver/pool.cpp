@@ -15,7 +15,7 @@ void Pool::Lease::give_back() noexcept {
 }
 
 Result<Pool::Lease> Pool::take() {
-  std::vector<std::unique_ptr<Connection>> stale;  // closed without the lock
+  std::vector<std::unique_ptr<Connection>> stale;  // closed after the lock is released
   std::unique_lock lock(mutex_);
   for (;;) {
     while (!idle_.empty()) {

@@ -14,20 +14,22 @@
 
 namespace sagabox::postgres {
 
-/// A few connections to one server, made when needed and kept. Thread-safe. What must not wait for
-/// others (leases, LISTEN) has a pool of its own.
+/// A few connections to one server, made when needed and kept. Thread-safe. Uses that must not wait
+/// for others (leases, LISTEN) have pools of their own.
 class Pool {
  public:
   struct Limits {
     std::uint32_t connections_max = 8;
-    /// How long `take` waits for one that is in use.
+    /// How long `take` waits for a connection that is in use.
     Duration wait_max = std::chrono::seconds(5);
-    /// After a failed connect nobody tries again for so long, doubled up to the maximum.
+    /// After a failed connect, the pool waits for this long before the next attempt, doubled up to
+    /// the maximum.
     Duration backoff_min = std::chrono::milliseconds(50);
     Duration backoff_max = std::chrono::seconds(1);
   };
 
-  /// A connection in use; back into the pool when it goes, closed if it is not fit for reuse.
+  /// A connection in use; its destructor returns it to the pool, or closes it if it cannot be
+  /// reused.
   class Lease {
    public:
     Lease(Lease&&) noexcept = default;
@@ -48,10 +50,10 @@ class Pool {
   /// `purpose` names the pool in error texts.
   Pool(ConnectSettings settings, Limits limits, std::string purpose);
 
-  /// STORAGE.UNAVAILABLE when none comes free in time, or the server cannot be reached.
+  /// STORAGE.UNAVAILABLE when none becomes free in time, or the server cannot be reached.
   Result<Lease> take();
 
-  /// So many could be taken now without waiting for others.
+  /// How many connections could be taken now without waiting.
   [[nodiscard]] std::uint32_t to_be_had();
 
   [[nodiscard]] const ConnectSettings& settings() const noexcept { return settings_; }

@@ -11,7 +11,7 @@
 namespace sagabox::postgres {
 namespace {
 
-/// Rows as libpq keeps them.
+/// Rows as libpq stores them.
 class KeptRows final : public sql::Answer {
  public:
   explicit KeptRows(Rows rows) : rows_(std::move(rows)) {}
@@ -91,7 +91,7 @@ Params params_of(const sql::Values& values) {
   return params;
 }
 
-/// `run(calls)` takes the calls of all parts, and gives one answer for each.
+/// `run(calls)` takes the calls of all parts, and returns one answer for each.
 template <class Run>
 Result<std::vector<sql::Rows>> run_parts(std::span<const sql::Call> calls, Run&& run) {
   std::vector<Params> params;
@@ -127,7 +127,7 @@ Result<WallTime> clock_of(sql::Session& session) {
   return rows->front().time(0);
 }
 
-/// In a transaction or not. BEGIN goes out with the first statements: one round trip less.
+/// In a transaction or not. BEGIN is sent with the first statements, which saves a round trip.
 class PooledSession final : public sql::OwnedSession {
  public:
   using sql::Session::run;
@@ -147,7 +147,7 @@ class PooledSession final : public sql::OwnedSession {
  private:
   Pool::Lease lease_;
   ConnectionSession session_;
-  bool begins_ = false;  ///< with the next statements
+  bool begins_ = false;  ///< sent with the next statements
 };
 
 }  // namespace
@@ -183,7 +183,7 @@ Result<WallTime> LinkSession::now() { return clock_of(*this); }
 Result<std::vector<sql::Rows>> ConnectionSession::run(std::span<const sql::Call> calls) {
   return run_parts(calls, [&](std::span<const Call> all) -> Result<std::vector<Rows>> {
     if (all.size() != 1) return connection_.run(all, effect_);
-    // Without a pipeline: one statement costs less so.
+    // A single statement costs less without a pipeline.
     auto rows = connection_.run(*all.front().statement, *all.front().params, effect_);
     if (!rows.ok()) return rows.error();
     std::vector<Rows> answers;

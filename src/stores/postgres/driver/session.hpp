@@ -13,7 +13,7 @@
 
 namespace sagabox::postgres {
 
-/// Over a connection that somebody else has opened a transaction on.
+/// Uses a connection on which the caller has opened a transaction.
 class LinkSession final : public sql::Session {
  public:
   using sql::Session::run;
@@ -25,11 +25,11 @@ class LinkSession final : public sql::Session {
   Link& link_;
 };
 
-/// Over a connection of ours, which outlives it.
+/// Uses a connection of the store, which must outlive it.
 class ConnectionSession final : public sql::Session {
  public:
   using sql::Session::run;
-  /// `effect`: of statements outside a transaction.
+  /// `effect` is that of statements outside a transaction.
   explicit ConnectionSession(Connection& connection, Effect effect = Effect::none)
       : connection_(connection), effect_(effect) {}
   Result<std::vector<sql::Rows>> run(std::span<const sql::Call> calls) override;
@@ -41,7 +41,7 @@ class ConnectionSession final : public sql::Session {
   Effect effect_;
 };
 
-/// Each session takes a connection of the pool while it lives.
+/// Each session holds a connection of the pool while it exists.
 class PostgresSessions final : public sql::Sessions {
  public:
   explicit PostgresSessions(Pool& pool) : pool_(pool) {}
@@ -55,7 +55,7 @@ class PostgresSessions final : public sql::Sessions {
   Pool& pool_;
 };
 
-/// Reads rows as the kit does. They must outlive it.
+/// A view of rows for the kit. The rows must outlive it.
 class RowsView final : public sql::Answer {
  public:
   explicit RowsView(const Rows& rows) : rows_(rows) {}
@@ -70,8 +70,8 @@ class RowsView final : public sql::Answer {
   const Rows& rows_;
 };
 
-/// In the transaction of `begin()` or `enlist()` of this store. TX.NO_TRANSACTION when it has ended
-/// or is not one of PostgreSQL.
+/// A session in the transaction of `begin()` or `enlist()` of this store. TX.NO_TRANSACTION when
+/// the transaction has ended or does not belong to PostgreSQL.
 Result<std::unique_ptr<sql::Session>> session_of(Transaction& transaction);
 
 }  // namespace sagabox::postgres

@@ -9,7 +9,7 @@ namespace sagabox::postgres {
 namespace {
 
 struct Meaning {
-  std::string_view prefix;  // of the SQLSTATE; the first that fits counts
+  std::string_view prefix;  // of the SQLSTATE; the first match counts
   Code code;
   std::string_view advice;
 };
@@ -73,7 +73,7 @@ std::string_view field(const PGresult* result, int code) {
   return text == nullptr ? std::string_view() : std::string_view(text);
 }
 
-/// Data errors may quote data.
+/// Texts of data errors may quote data.
 std::string description(const PGresult* result, std::string_view sqlstate) {
   if (!sqlstate.starts_with("22") && !sqlstate.starts_with("23")) {
     return clean_error(field(result, PG_DIAG_MESSAGE_PRIMARY));
@@ -122,8 +122,8 @@ Error lost_connection(std::string_view why, Effect effect) {
 
 Error connect_error(const PGconn* connection) {
   const std::string text = clean_error(PQerrorMessage(connection));
-  // libpq keeps no SQLSTATE of a refused connection; these texts are the server's, in English or
-  // not, so an unknown one counts as "not reachable now".
+  // libpq does not keep the SQLSTATE of a refused connection. These texts come from the server and
+  // may be translated, so an unknown text counts as "not reachable now".
   if (text.find("authentication failed") != std::string::npos ||
       text.find("pg_hba.conf") != std::string::npos ||
       text.find("no password supplied") != std::string::npos) {

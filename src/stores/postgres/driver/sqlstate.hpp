@@ -9,7 +9,7 @@
 
 namespace sagabox::postgres {
 
-/// What it means when the answer to a call gets lost.
+/// What may have happened when the answer to a call is lost.
 enum class Effect : std::uint8_t {
   /// Nothing happened, or it will be rolled back: reads, and statements inside a transaction.
   none,
@@ -17,11 +17,11 @@ enum class Effect : std::uint8_t {
   commits,
 };
 
-/// What a code of PostgreSQL means to us.
+/// Our error code for a SQLSTATE of PostgreSQL.
 Code code_of_sqlstate(std::string_view sqlstate) noexcept;
 
-/// A statement that the server refused. Never quotes data: where the server's text may repeat a
-/// value, only the names of column and constraint are kept.
+/// The error of a statement that the server refused. Never quotes data: if the server's text may
+/// repeat a value, only the names of column and constraint are kept.
 Error server_error(const PGresult* result, Effect effect);
 
 /// The connection broke, or did not answer in time.

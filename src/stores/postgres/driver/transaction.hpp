@@ -12,11 +12,11 @@
 
 namespace sagabox::postgres {
 
-/// A transaction of our own, on a connection that goes back when it ends.
+/// A transaction of the store, on a connection that returns to the pool when it ends.
 class StoreTransaction final : public OwnedTransaction, private OutboxWriter {
  public:
   static Result<std::unique_ptr<OwnedTransaction>> begin(Context& context);
-  /// Rolls back what is open.
+  /// Rolls back if the transaction is open.
   ~StoreTransaction() override;
 
   [[nodiscard]] bool is_open() const override { return open_; }
@@ -27,7 +27,7 @@ class StoreTransaction final : public OwnedTransaction, private OutboxWriter {
   Status commit() override;
   Status rollback() override;
 
-  /// Only while it is open.
+  /// Only valid while the transaction is open.
   [[nodiscard]] std::unique_ptr<sql::Session> session() {
     return std::make_unique<LinkSession>(lease_->link());
   }

@@ -10,7 +10,7 @@
 namespace sagabox::postgres {
 namespace {
 
-/// Timestamps are microseconds from here.
+/// Timestamps are microseconds since this time.
 constexpr WallTime epoch{std::chrono::sys_days{std::chrono::year{2000} / 1 / 1}};
 constexpr Oid array_of(Type element) {
   switch (element) {
@@ -170,7 +170,7 @@ void Params::open_array(Type element, std::size_t count) {
   put(static_cast<std::int32_t>(element));
   if (count == 0) return;
   put(static_cast<std::int32_t>(count));
-  put(std::int32_t{1});  // the first has the number 1
+  put(std::int32_t{1});  // the lower bound is 1
 }
 
 void Params::close_array() { end(); }

@@ -15,7 +15,7 @@
 
 namespace sagabox::postgres {
 
-/// Types that we send; the numbers are PostgreSQL's own and fixed.
+/// The types that we send; the numbers are PostgreSQL's own and fixed.
 enum class Type : Oid {
   boolean = 16,
   bytea = 17,
@@ -26,22 +26,22 @@ enum class Type : Oid {
   timestamptz = 1184,
 };
 
-/// Sequences and counts have no values above.
+/// Sequences and counts are never larger.
 inline std::int64_t int8_of(std::uint64_t value) {
   return static_cast<std::int64_t>(std::min<std::uint64_t>(value, INT64_MAX));
 }
 
-/// As one writes it in SQL.
+/// The name of the type in SQL.
 std::string_view sql_name(Type type) noexcept;
 
 /// The bound parameters of one call, in binary, so that nothing is quoted or parsed. Each call adds
 /// the next of $1, $2 …
 class Params {
  public:
-  /// No statement has more.
+  /// No statement has more parameters.
   static constexpr std::size_t count_max = 32;
 
-  /// Room for so many bytes, where that can be guessed.
+  /// Reserves memory for an estimated size.
   void reserve(std::size_t bytes) { buffer_.reserve(bytes); }
 
   Params& boolean(bool value);
@@ -64,14 +64,14 @@ class Params {
     if (is_missing(given)) return null(type);
     begin(static_cast<Oid>(type));
     put_element(given);
-    // Elements bring their length along.
+    // Each element is preceded by its length.
     offsets_[count_ - 1] += sizeof(std::int32_t);
     end();
     return *this;
   }
 
-  /// One array, an element for each of `range`; `get(item)` is what the single one takes, or an
-  /// optional of it where elements may be NULL.
+  /// One array with an element for each item of `range`; `get(item)` returns what the function for
+  /// a single value takes, or an optional of it if elements may be NULL.
   template <class Range, class Get>
   Params& array(Type element, const Range& range, Get&& get) {
     open_array(element, std::size(range));
@@ -84,7 +84,7 @@ class Params {
   [[nodiscard]] const Oid* types() const noexcept { return types_.data(); }
   [[nodiscard]] const int* lengths() const noexcept { return lengths_.data(); }
   [[nodiscard]] static const int* formats() noexcept;
-  /// Valid until the next one is added.
+  /// Valid until the next parameter is added.
   using Values = std::array<const char*, count_max>;
   [[nodiscard]] Values values() const;
 
@@ -132,8 +132,8 @@ class Params {
   std::size_t array_at_ = 0;  // where the open array begins
 };
 
-/// One value of a row type, in binary; valid as long as the rows it is from are. Fields count from
-/// 0, and are asked as `Rows` are.
+/// One value of a row type, in binary; valid as long as the rows that it comes from. Fields count
+/// from 0, and are read like those of `Rows`.
 class Composite {
  public:
   static constexpr std::size_t fields_max = 18;
@@ -153,8 +153,8 @@ class Composite {
   std::array<std::string_view, fields_max> fields_{};
 };
 
-/// What one statement answered, in binary. Columns are those of the statement, from 0; asking for
-/// another type than the column has is a programmer's error.
+/// The answer to one statement, in binary. Columns are numbered from 0; asking for a type that the
+/// column does not have is a programmer's error.
 class Rows {
  public:
   Rows() = default;
@@ -162,7 +162,7 @@ class Rows {
 
   [[nodiscard]] int size() const noexcept { return PQntuples(result_.get()); }
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
-  /// False: the statement never answers with rows.
+  /// False if the statement never returns rows.
   [[nodiscard]] bool has_columns() const noexcept { return PQnfields(result_.get()) > 0; }
   /// Rows that an INSERT, UPDATE or DELETE changed.
   [[nodiscard]] std::uint64_t affected() const;
@@ -174,22 +174,22 @@ class Rows {
   [[nodiscard]] std::int16_t int2(int row, int column) const;
   [[nodiscard]] std::int32_t int4(int row, int column) const;
   [[nodiscard]] std::int64_t int8(int row, int column) const;
-  /// xid8 too.
+  /// Also reads xid8.
   [[nodiscard]] std::uint64_t uint8(int row, int column) const {
     return static_cast<std::uint64_t>(int8(row, column));
   }
-  /// text and bytea; valid as long as the rows are. Empty for NULL.
+  /// Reads text and bytea; valid as long as the rows are. Empty for NULL.
   [[nodiscard]] std::string_view text(int row, int column) const noexcept {
     return {PQgetvalue(result_.get(), row, column), length(row, column)};
   }
-  /// Of the text; 0 for NULL.
+  /// The length of the text; 0 for NULL.
   [[nodiscard]] std::size_t length(int row, int column) const noexcept {
     return static_cast<std::size_t>(PQgetlength(result_.get(), row, column));
   }
   [[nodiscard]] Composite composite(int row, int column) const {
     return Composite(text(row, column));
   }
-  /// `WallTime::min()` and `max()` for the infinities.
+  /// Returns `WallTime::min()` and `max()` for the infinities.
   [[nodiscard]] WallTime timestamptz(int row, int column) const;
   [[nodiscard]] std::optional<WallTime> maybe_timestamptz(int row, int column) const {
     if (is_null(row, column)) return std::nullopt;

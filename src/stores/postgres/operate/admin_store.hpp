@@ -9,7 +9,7 @@ namespace sagabox::postgres {
 
 using sql::stats_rows_exact;
 
-/// Keeps the days of the archive besides.
+/// Also maintains the day partitions of the archive.
 class PostgresAdmin final : public sql::AdminStore {
  public:
   PostgresAdmin(sql::Sections& sections, sql::OperatorParts parts, Pool& pool)

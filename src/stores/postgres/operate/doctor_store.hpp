@@ -17,7 +17,7 @@ struct LeftoverStatements {
   sql::Statement leftovers;
 };
 
-/// The schema, the indexes, the server's settings, and what keeps it from vacuuming.
+/// Checks the schema, the indexes, the server's settings, and what keeps the server from vacuuming.
 class PostgresDoctor final : public sql::DoctorStore {
  public:
   PostgresDoctor(sql::Sections& sections, Context& context)
@@ -31,7 +31,7 @@ class PostgresDoctor final : public sql::DoctorStore {
  private:
   Result<Schema> schema() override;
   [[nodiscard]] std::set<std::string> index_names() const override;
-  /// The server's settings.
+  /// Checks the server's settings.
   Status look_first(sql::Session& session, Findings& findings) override;
   Status look_last(sql::Session& session, const Schema& schema, Findings& findings) override;
   Status add_holders(sql::Session& session, Findings& findings);

@@ -12,15 +12,15 @@
 namespace sagabox::postgres {
 namespace {
 
-/// Of the first step, which a later one changes. Computed by the table, so that every producer in
-/// every language agrees.
+/// The shard expression of the first step, which a later step changes. The table computes it, so
+/// that every producer in every language agrees.
 constexpr std::string_view shard_of_sql =
     "(coalesce({hash} & 2147483647::bigint, seq) % {shards}::bigint)::smallint";
 
-/// Tables are not changed while somebody works on them for longer than this.
+/// A change of tables waits for other users of them at most this long.
 constexpr Duration lock_max = std::chrono::seconds(30);
 
-/// With the names of an outbox.
+/// Fills in the names of an outbox.
 std::string step_sql(std::string_view sql, const Names& names, const TableName& table,
                      std::uint16_t shards) {
   static const std::string shard_of = replaced(shard_of_sql, "{hash}", key_hash_sql);

@@ -15,27 +15,28 @@
 
 namespace sagabox::postgres {
 
-/// SQL of a step as it is in schema `sagabox` for an outbox `orders` of 16 shards: what checksums
-/// are taken of.
+/// The SQL of a step as it is in schema `sagabox` for an outbox `orders` of 16 shards. Checksums
+/// are computed over this text.
 std::string reference_sql(std::string_view sql);
 
 /// Makes and removes the tables of a schema. Every change is one transaction under one lock, so
-/// that two may run at once.
+/// that two processes may run it at once.
 class Migrations : private sql::SchemaDialect {
  public:
-  /// `shards`: of outboxes that are made.
+  /// `shards` is the number for new outboxes.
   Migrations(sql::Sections& sections, Names names, ConnectSettings settings, std::uint16_t shards,
              std::span<const Engine> engines = postgres::engines());
 
-  /// The engine "outbox", and this outbox. Looks first, and needs no right to make tables when
-  /// everything is there. CONFIG.INVALID when it was made with another count of shards.
+  /// Makes the tables of the engine "outbox", and this outbox. It looks first, and needs no right
+  /// to make tables if everything exists. CONFIG.INVALID if the outbox was made with another number
+  /// of shards.
   Status prepare(const TableName& table);
-  /// This engine, with the outboxes that it has. Looks first as well.
+  /// Makes this engine, for the outboxes that exist. It also looks first.
   Status prepare(std::string_view engine);
   Status up(const spi::SchemaUp& request);
   Status down(const spi::SchemaDown& request);
   Result<std::vector<spi::SchemaStep>> status();
-  /// To the count that these migrations were made with.
+  /// Changes the number of shards to the one given to the constructor.
   Result<spi::ReshardReport> reshard(const spi::ReshardRequest& request);
 
  private:
@@ -43,15 +44,15 @@ class Migrations : private sql::SchemaDialect {
   Status removed_all(sql::Session& session) const override;
 
   Result<std::unique_ptr<Connection>> connect() const;
-  /// In which nobody else changes the schema. The connection outlives it.
+  /// A transaction under the schema lock. The connection outlives it.
   Result<std::unique_ptr<sql::SchemaSession>> begin(Connection& connection) const;
   Status check_shards(Connection& connection, const TableName& table);
-  /// `met`: a relay was in the way, which it may not be the next time.
+  /// Sets `met` if a deadlock with a relay ended it; another attempt may succeed.
   Result<spi::ReshardReport> reshard_once(const spi::ReshardRequest& request, bool& met);
   Status lock_owners(Connection& connection, const TableName& table, std::uint16_t shards);
-  /// What a change would meet.
+  /// Reports what a reshard would change.
   Result<spi::ReshardReport> look_at_shards(Connection& connection, const TableName& table);
-  /// Of this outbox, or of all.
+  /// The shard count of this outbox, or of all.
   Result<std::map<std::string, std::uint16_t>> shard_counts(
       Connection& connection, const std::optional<std::string>& outbox);
 

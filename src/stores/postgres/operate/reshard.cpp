@@ -14,7 +14,8 @@ constexpr std::string_view outbox_sql = R"sql(
 SELECT shards FROM "{schema}".outbox WHERE name = $1 FOR NO KEY UPDATE
 )sql";
 
-// There from here on: whoever joins waits for us, and sees the count that we leave.
+// The row exists from here on: a worker that joins waits for this transaction, and sees the new
+// count.
 constexpr std::string_view scope_sql = R"sql(
 INSERT INTO "{schema}".scope (name, shards) VALUES ($1, $2) ON CONFLICT DO NOTHING
 )sql";
@@ -23,7 +24,7 @@ constexpr std::string_view lock_scope_sql = R"sql(
 SELECT FROM "{schema}".scope WHERE name = $1 FOR UPDATE
 )sql";
 
-// In the order in which settles lock them.
+// In the same order as settles lock them.
 constexpr std::string_view lock_owners_sql = R"sql(
 SELECT FROM "{schema}".shard_owner WHERE scope = $1 ORDER BY shard FOR UPDATE
 )sql";
@@ -36,7 +37,7 @@ WHERE w.lease_until > clock_timestamp()
 ORDER BY w.id
 )sql";
 
-/// $1: so many are counted; what is more is estimated.
+/// Counts up to $1 rows; a larger number is estimated.
 constexpr std::string_view move_pending_sql = R"sql(
 SELECT CASE WHEN counted < $1 THEN counted
        ELSE greatest(counted, pg_stat_get_live_tuples('"{schema}"."{table}_outbox"'::regclass)) END
@@ -44,15 +45,15 @@ FROM (SELECT count(*) AS counted FROM (
         SELECT FROM "{schema}"."{table}_outbox" ORDER BY seq LIMIT $1) AS rows) AS one
 )sql";
 
-// Before the owners' rows, as most settles do: a statement has its table when it asks for them.
-// While this waits for its turn, nobody else gets one.
+// The table is locked before the owners' rows, as in most settles: a statement has the lock on its
+// table before it locks those. While this LOCK waits, later requests queue behind it.
 constexpr std::string_view lock_table_sql = R"sql(
 SET LOCAL lock_timeout = '2s';
 LOCK TABLE "{schema}"."{table}_outbox" IN ACCESS EXCLUSIVE MODE;
 )sql";
 
-// Everybody's shards are taken away, and no key ever meets a lower epoch than before. Who is no
-// member is not counted, starts over, and is told of the other count.
+// All shards are taken from their owners, and no key ever meets a lower epoch than before. A worker
+// that is no longer a member is not in the census; it joins again, and is told the new count.
 constexpr std::string_view hand_over_sql = R"sql(
 UPDATE "{schema}".outbox SET shards = {shards} WHERE name = '{table}';
 UPDATE "{schema}".scope SET shards = {shards} WHERE name = '{scope}';
@@ -86,7 +87,7 @@ Error relays_run(const TableName& table, std::size_t count) {
 }  // namespace
 
 Result<spi::ReshardReport> Migrations::reshard(const spi::ReshardRequest& request) {
-  // Whoever settles may have what we want and want what we have: the server ends one of us then.
+  // A settle may deadlock with the reshard; the server then ends one of the two.
   constexpr int tries_max = 3;
   for (int tried = 1;; ++tried) {
     bool met = false;
@@ -106,7 +107,7 @@ Result<spi::ReshardReport> Migrations::reshard_once(const spi::ReshardRequest& r
   if (report->shards == report->shards_before) return report;
   const auto refuses = [&] { return !report->relays.empty() && !request.force; };
   if (refuses()) return relays_run(table, report->relays.size());
-  // Nobody was in the way a moment ago: looked at again when nobody can come any more.
+  // There were no relays a moment ago: check again after the locks keep new ones out.
   if (auto locked = (*connection)->script(fill(lock_table_sql, table.str())); !locked.ok()) {
     return locked.error();
   }

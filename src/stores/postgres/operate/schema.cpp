@@ -163,8 +163,8 @@ DROP DOMAIN "{schema}".message_id, "{schema}".message_key, "{schema}".message_pr
             "{schema}".message_count;
 )sql";
 
-// xid stands before seq: defaults are drawn in this order, and a transaction must show in snapshots
-// before it draws a number.
+// xid comes before seq: defaults are evaluated in this order, and a transaction must be visible in
+// snapshots before it draws a number.
 constexpr std::string_view first_table_up = R"sql(
 CREATE SEQUENCE "{schema}"."{table}_seq" AS bigint CACHE 1;
 

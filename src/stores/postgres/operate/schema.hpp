@@ -9,7 +9,7 @@ namespace sagabox::postgres {
 using schema::Engine;
 using schema::Migration;
 
-/// Of a schema. {schema}, {table}, {shards} and {shard_of} are filled into their SQL.
+/// The engines of a schema. {schema}, {table}, {shards} and {shard_of} are filled into their SQL.
 std::span<const Engine> engines();
 
 }  // namespace sagabox::postgres

@@ -253,9 +253,9 @@ DROP FUNCTION IF EXISTS "{schema}".ulid_head(bigint);
 DROP TYPE "{schema}".written;
 )sql";
 
-// What `enqueue` does not insert itself. No digest: that tells the relay that a message was checked
-// by its own rules, and PostgreSQL's idea of JSON is wider (escapes of lone surrogates, deep
-// nesting).
+// Inserts the messages that `enqueue` does not insert itself. No digest is stored: a digest tells
+// the relay that a message was checked by its own rules, and PostgreSQL accepts more JSON (escapes
+// of lone surrogates, deep nesting).
 constexpr std::string_view put = R"sql(
 -- One message into this outbox. The id of one that is pending, dead or retained is a duplicate.
 CREATE FUNCTION "{schema}"."{table}_put"(

@@ -171,7 +171,7 @@ END
 $body$;
 )sql";
 
-// What is watched is no longer: the triggers would fail without their function.
+// The triggers are dropped too: they would fail without their function.
 constexpr std::string_view operators_down = R"sql(
 DROP FUNCTION "{schema}".watch_table, "{schema}".unwatch_table,
   "{schema}".horizon_holders, "{schema}".payload_text;

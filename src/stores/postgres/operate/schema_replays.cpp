@@ -11,7 +11,7 @@ constexpr std::string_view replays_down = R"sql(
 ALTER TABLE "{schema}".replay_job DROP COLUMN as_new;
 )sql";
 
-// Outboxes stay as they are.
+// This step does not change outboxes.
 constexpr std::string_view replays_no_change = "SELECT 1;";
 
 }  // namespace

@@ -3,9 +3,9 @@
 namespace sagabox::postgres {
 namespace {
 
-// A function without a search_path of its own looks its names up in that of the caller. There a
-// function or operator of another user counts where its argument types fit exactly and those of
-// pg_catalog only after a cast; it would run with the rights of the caller.
+// A function without a search_path of its own looks names up in that of the caller. There a
+// function or operator of another user is preferred if its argument types fit exactly and those of
+// pg_catalog need a cast; it would run with the rights of the caller.
 constexpr std::string_view rights_up = R"sql(
 ALTER FUNCTION "{schema}".archive_ahead(text, integer) SET search_path = pg_catalog, pg_temp;
 ALTER FUNCTION "{schema}".ulid_head(bigint) SET search_path = pg_catalog, pg_temp;
@@ -109,8 +109,8 @@ ALTER FUNCTION "{schema}".watch_table RESET search_path;
 ALTER FUNCTION "{schema}".unwatch_table RESET search_path;
 )sql";
 
-// The sequence becomes that of an identity column: its numbers are drawn without any right on it,
-// and a number of one's own is refused at no cost. Those who had rights on the sequence keep them.
+// The sequence becomes that of an identity column: numbers are drawn without any right on it, and
+// an explicit number is refused at no cost. Rights that were granted on the sequence are kept.
 constexpr std::string_view rights_table_up = R"sql(
 SELECT "{schema}".pin_enqueue();
 ALTER FUNCTION "{schema}"."{table}_put" SET search_path = pg_catalog, pg_temp;

@@ -272,8 +272,8 @@ DROP SEQUENCE "{schema}".saga_commands_flags;
 DROP DOMAIN "{schema}".saga_name, "{schema}".saga_id;
 )sql";
 
-// For figures: what waits for a person, what is late, what is dead, without reading all of it.
-// What is held by now is found by its body; the next write of a saga says it anew.
+// For metrics: sagas that wait for an operator, are late or dead are counted without reading all of
+// them. Sagas that are held already are found by their body; the next write sets both columns.
 constexpr std::string_view saga_waits_up = R"sql(
 ALTER TABLE "{schema}".saga
   ADD COLUMN person text COLLATE "C" NOT NULL DEFAULT '',

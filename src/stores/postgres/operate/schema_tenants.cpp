@@ -4,8 +4,8 @@
 namespace sagabox::postgres {
 namespace {
 
-// The column is made anew, and with it everything that refers to it: indexes, and the views of
-// this schema; and what was granted on it and on them.
+// The column is created again, with everything that refers to it: indexes, the views of this
+// schema, and the grants on it and on them.
 constexpr std::string_view rebuild_shard = R"sql(
 DO $shard$
 DECLARE
@@ -64,10 +64,9 @@ constexpr std::string_view tenants_down = R"sql(
 ALTER TABLE "{schema}".replay_job DROP COLUMN skipped;
 )sql";
 
-// Messages change shards, so nobody may deliver meanwhile: another owner would begin with the later
-// messages of a key while the first still has the earlier ones in hand. Locks are taken in the
-// order in which a reshard takes them. A worker that joins meanwhile waits, and gets its shards at
-// higher epochs.
+// Messages change shards, so delivery must stop meanwhile: another owner would begin with the later
+// messages of a key while the first still processes the earlier ones. Locks are taken in the same
+// order as in a reshard. A worker that joins meanwhile waits, and gets its shards at higher epochs.
 constexpr std::string_view stop_relays = R"sql(
 LOCK TABLE "{schema}"."{table}_outbox", "{schema}"."{table}_dead" IN ACCESS EXCLUSIVE MODE;
 SELECT FROM "{schema}".scope WHERE name = 'outbox:{table}' FOR UPDATE;
@@ -93,8 +92,8 @@ DELETE FROM "{schema}".member WHERE scope = 'outbox:{table}';
 UPDATE "{schema}".shard_owner SET owner = NULL, epoch = epoch + 1 WHERE scope = 'outbox:{table}';
 )sql";
 
-// An id is looked for first, and ids grow, so that the index grows at one end. Dead messages are
-// known by their sequence: an id may be used again after its message has ended.
+// Look-ups start with the id, and ids grow, so that the index grows at one end. Dead messages are
+// identified by their sequence: an id may be used again after its message has ended.
 constexpr std::string_view by_tenant = R"sql(
 DO $body$
 BEGIN
@@ -119,7 +118,7 @@ CREATE UNIQUE INDEX "{table}_dead_id" ON "{schema}"."{table}_dead" (id);
 DROP FUNCTION "{schema}"."{table}_put", "{schema}"."{table}_first";
 )sql";
 
-// As step 5 left these functions.
+// These functions as they were after step 5.
 constexpr std::string_view functions = R"sql(
 {put}
 ALTER FUNCTION "{schema}"."{table}_put" SET search_path = pg_catalog, pg_temp;

@@ -3,9 +3,10 @@
 namespace sagabox::postgres {
 namespace {
 
-// Who sleeps is kept in the value of a sequence, a bit for each sleeping process below bit 31, and
-// above it the second until which that holds. A sequence is read and written outside of snapshots:
-// a transaction of any isolation sees a flag that went up a moment ago, and nothing bloats.
+// The value of a sequence records which processes sleep: a bit for each sleeping process below bit
+// 31, and above it the second until which that is valid. A sequence is read and written outside of
+// snapshots: a transaction of any isolation level sees a flag that was raised a moment ago, and
+// there is no bloat.
 constexpr std::string_view wake_up = R"sql(
 -- The lowest number that no other process of this schema has: held by the session, so that it is
 -- free again when the session ends. NULL when all are taken.
@@ -67,8 +68,8 @@ DROP FUNCTION "{schema}".may_notify(), "{schema}".set_asleep(regclass, integer, 
   "{schema}".take_sleeper();
 )sql";
 
-// After the insert: whoever raised the flag before sees the row or is told, whoever raises it after
-// waits for this transaction to end.
+// After the insert: a reader that raised the flag before sees the row or is notified, a reader that
+// raises it later waits for this transaction to end.
 constexpr std::string_view wake_table_up = R"sql(
 CREATE SEQUENCE "{schema}"."{table}_flags" AS bigint MINVALUE 0 START 0 CACHE 1;
 

@@ -12,7 +12,7 @@
 namespace sagabox::postgres {
 namespace {
 
-/// Names that the server quoted.
+/// Names as quoted by the server.
 struct OldDays {
   std::string tables;  ///< separated by commas
   std::uint64_t rows = 0;
@@ -29,7 +29,8 @@ Result<OldDays> days_older_than(Connection& connection, const ArchiveStatements&
     const std::string table(days->text(row, 0));
     Params counted;
     counted.int8(sql::stats_rows_exact);
-    // The same estimates as in `stats`, and for a server that crashed what the last vacuum saw.
+    // The same estimates as in `stats`. After a crash of the server, they are those of the last
+    // vacuum.
     const Statement count{"", "SELECT count(*) FROM (SELECT FROM " + table + " LIMIT $1) AS rows"};
     auto rows = connection.run(count, counted, Effect::none);
     if (!rows.ok()) return rows.error();
@@ -41,7 +42,8 @@ Result<OldDays> days_older_than(Connection& connection, const ArchiveStatements&
   return old;
 }
 
-/// In a transaction of its own that does not wait long; whether it came to it.
+/// Runs the calls in a transaction of its own that waits for locks only briefly. Returns false if
+/// it did not get them, or lacks the right.
 Result<bool> run_soon(Pool& pool, std::span<const Call> calls) {
   static const Statement limit{"", "SELECT set_config('lock_timeout', $1, true)"};
   Params wait;
@@ -55,7 +57,7 @@ Result<bool> run_soon(Pool& pool, std::span<const Call> calls) {
     return {};
   });
   if (done.ok()) return true;
-  // Readers were in the way, or the role lacks the right.
+  // Readers held the locks, or the role lacks the right.
   const auto code = done.error().code;
   if (code == Code::storage_conflict || code == Code::config_invalid) return false;
   return done.error();
@@ -84,7 +86,7 @@ Result<std::uint64_t> drop_old_days(Pool& pool, const ArchiveStatements& stateme
   if (days.tables.empty()) return std::uint64_t{0};
   const Statement drop{"", "DROP TABLE " + days.tables};
   const Params none;
-  // The whole archive first, in the order of everybody who reads or writes it.
+  // Locks the whole archive first, in the order in which every reader and writer locks it.
   const std::array calls{Call{&statements.lock_archive, &none}, Call{&drop, &none}};
   auto dropped = run_soon(pool, calls);
   if (!dropped.ok()) return dropped.error();

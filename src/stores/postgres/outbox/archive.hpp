@@ -25,16 +25,17 @@ struct ArchiveStatements {
   Statement lock_archive;
 };
 
-/// Making and dropping days locks the archive. Settles and readers never wait longer than this for
-/// it to get its turn, and neither does it for them.
+/// Making and dropping partitions locks the archive. It waits at most this long for the lock, and
+/// settles and readers that queue behind it wait no longer either.
 inline constexpr Duration archive_lock_max = std::chrono::milliseconds(100);
 
-/// Makes the days that are to come. Not now while somebody reads for longer: there are days enough.
+/// Makes the partitions of the next days. Skipped while a long read holds the archive: there are
+/// several days ahead.
 Status make_days_ahead(Pool& pool, const ArchiveStatements& statements);
 
-/// Drops the days of an outbox's archive on which everything ended longer ago than `older_than`;
-/// the rows that went, as exactly as `stats` counts them. None while somebody reads for longer, or
-/// for a user who may not drop: whoever asks deletes then.
+/// Drops the partitions of an outbox's archive in which everything ended longer ago than
+/// `older_than`, and returns the number of rows, as exact as `stats`. Drops nothing during a long
+/// read, or without the right to drop: the caller then deletes rows.
 Result<std::uint64_t> drop_old_days(Pool& pool, const ArchiveStatements& statements,
                                     Duration older_than);
 

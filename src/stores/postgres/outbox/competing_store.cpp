@@ -14,12 +14,12 @@ namespace {
 
 /// So many of a shard's rows are looked at: some have a key, or are claimed.
 constexpr std::int64_t look_rows_max = 1000;
-/// Others' shards that are looked at in one read.
+/// How many other shards one read inspects.
 constexpr std::int64_t other_shards_max = 4;
 constexpr std::int64_t no_stop = INT64_MAX;
 
-/// Every shard has one, whatever their count was before; and claims of rows that operators or
-/// relays of another mode have taken away are forgotten.
+/// Makes a gate for every shard, whatever the number of shards was before, and deletes claims of
+/// rows that operators or relays of another mode have removed.
 constexpr std::string_view make_ready = R"sql(
 INSERT INTO "{schema}".counter (outbox, name, slot)
 SELECT '{table}', 'gate', shard
@@ -31,7 +31,7 @@ WHERE NOT EXISTS (SELECT FROM "{schema}"."{table}_outbox" AS o WHERE o.seq = c.s
 
 std::int16_t int2_of(Shard shard) { return static_cast<std::int16_t>(shard.value); }
 
-/// One range of a lane is enough to look at the others' shards.
+/// Returns one range of each lane that wants rows of other shards too.
 std::vector<spi::Range> looking_at_others(std::span<const spi::Range> ranges) {
   std::vector<spi::Range> looking;
   for (const auto& range : ranges) {
@@ -152,17 +152,18 @@ Result<spi::ReadReply> CompetingOutbox::read_claimed(Connection& connection, con
   pages.take(std::move(answers->back()), ranges);
   auto answer = pages.finish(connection, statements.payloads);
   if (!answer.ok()) return answer;
-  // Whatever began before the claim looked has a lower number than this, which is of later.
+  // This number was drawn after the claim's snapshot, so every transaction that began before it has
+  // a lower one.
   constexpr std::uint32_t counted_from = 3;
   const auto next = static_cast<std::uint32_t>(answers->front().int8(0, 0)) + counted_from;
   answer->horizon = decode_horizon(claimed.horizon, next, answers->front().text(0, 1));
-  // The claim writes no message: nobody need wait for it.
+  // The claim's own transaction writes no message, so reads need not wait for it.
   if (answer->horizon && claimed.own) std::erase(answer->horizon->in_progress, *claimed.own);
   auto row = answer->rows.begin();
   for (std::size_t i = 0; i < answer->parts.size(); ++i) {
     auto& part = answer->parts[i];
     if (claimed.stops[i] != no_stop) part.exhausted = false;
-    // Whatever shard it was written to, it is settled where it was claimed.
+    // A row is settled in the shard that claimed it, not in the one that it was written to.
     for (std::uint32_t n = 0; n < part.rows; ++n, ++row) row->shard = ranges[i].shard;
   }
   return answer;

@@ -12,9 +12,10 @@
 
 namespace sagabox::postgres {
 
-/// Mode competing. Shards are owned and settles are fenced as ever; messages with a key, and those
-/// that wait, belong to their shard. A fresh message without a key belongs to the shard that claims
-/// it: its own when it is read there, or that of a relay with room to spare. See decision 011.
+/// Mode competing. Shards are owned and settles are fenced as in the other modes; messages with a
+/// key, and those that wait, belong to their shard. A fresh message without a key belongs to the
+/// shard that claims it: its own when it is read there, or that of a relay with spare capacity. See
+/// decision 011.
 class CompetingOutbox final : public PostgresOutbox {
  public:
   CompetingOutbox(sql::Sections& sections, Context& context, const sql::AuditChain& audit,
@@ -25,35 +26,35 @@ class CompetingOutbox final : public PostgresOutbox {
   Status prepare(const TableName& table) override;
 
  private:
-  /// Two round trips: claims what is free, and reads what is ours then. No lock is held while rows
-  /// are on their way to a process that may have been stopped. In quiet times it looks first, and
-  /// writes nothing when there is nothing to claim.
+  /// Two round trips: the first claims free rows, the second reads the rows of this relay. No lock
+  /// is held while rows are sent to a process that may have been stopped. After a claim that found
+  /// nothing it looks first, and writes nothing if there is nothing to claim.
   Result<spi::ReadReply> read_fresh(const TableName& table, std::span<const spi::Range> ranges,
                                     std::size_t bytes_max) override;
 
-  /// What a claim has found.
+  /// The result of a claim.
   struct Claimed {
     std::int64_t rows = 0;
-    std::string horizon;   ///< the snapshot in which it looked, as `decode_horizon` takes it
+    std::string horizon;   ///< the snapshot in which it looked, in the format of `decode_horizon`
     std::string snapshot;  ///< the same, as text
     std::optional<TransactionId> own;
-    std::vector<std::int64_t> stops;  ///< a range; the highest number: there is no more
+    std::vector<std::int64_t> stops;  ///< one per range; the highest number: there is no more
   };
 
   const OutboxStatements& statements_of(const TableName& table) override {
     return statements_.of(table);
   }
-  /// Claims what is free, if there is anything.
+  /// Claims free rows, if there are any.
   Result<Claimed> claim(Connection& connection, const TableName& table,
                         std::span<const spi::Range> ranges);
   static Claimed decode(const Rows& rows, std::size_t ranges);
-  /// Without a horizon when more transactions began meanwhile than it can name.
+  /// Returns no horizon if more transactions began meanwhile than it can name.
   Result<spi::ReadReply> read_claimed(Connection& connection, const TableName& table,
                                       std::span<const spi::Range> ranges, const Claimed& claimed,
                                       std::size_t bytes_max);
 
   sql::PerTable<CompetingStatements> statements_;
-  /// The last claim found nothing, in whatever table: the next one looks first.
+  /// The last claim of any table found nothing: the next one looks first.
   std::atomic<bool> quiet_{true};
 };
 

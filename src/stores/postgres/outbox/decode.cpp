@@ -8,7 +8,7 @@
 namespace sagabox::postgres {
 namespace {
 
-/// Of what a row of a read has beside its columns.
+/// The values of a row that are not columns of their own.
 struct Rest {
   static constexpr int payload_bytes = 0;
   static constexpr int attempts = 1;
@@ -100,7 +100,7 @@ spi::Row decode_row(const Rows& rows, int row, int first, Shard shard, std::stri
   auto decoded = decode_stored(std::move(stored));
   out.message = std::move(decoded.message);
   out.decode_error = std::move(decoded.error);
-  // The table checks ids: none is refused here.
+  // The table checks ids: no id is refused here.
   out.id = out.message ? out.message->id() : id_of(text(RowColumns::id));
   return out;
 }
@@ -124,7 +124,7 @@ std::optional<spi::Horizon> decode_horizon(std::string_view snapshot, std::uint3
                                            std::string_view holders) {
   constexpr std::size_t count_bytes = 4;
   constexpr std::size_t id_bytes = 8;
-  // How many are in progress, xmin, xmax, and those in progress, ascending.
+  // The number of transactions in progress, xmin, xmax, and those in progress, ascending.
   const auto xmax = big_endian(snapshot.substr(count_bytes + id_bytes, id_bytes));
   const std::uint32_t unnamed = next - static_cast<std::uint32_t>(xmax);
   if (unnamed > unnamed_transactions_max) return std::nullopt;

@@ -20,22 +20,22 @@ struct RowColumns {
   static constexpr int id = 1;
   static constexpr int topic = 2;
   static constexpr int key = 3;
-  static constexpr int payload = 4;  ///< NULL where it is too large to come along
+  static constexpr int payload = 4;  ///< NULL if it is too large to be sent with the row
   static constexpr int digest = 5;
   static constexpr int occurred_at = 6;
   static constexpr int written_at = 7;
-  static constexpr int rest = 8;  ///< NULL where all of it is as most messages have it
+  static constexpr int rest = 8;  ///< NULL if all of it has the usual values
 };
 
-/// What holding this row will cost, told without decoding it.
+/// The memory that this row will need, computed without decoding it.
 std::size_t bytes_of_row(const Rows& rows, int row, int first);
 spi::Row decode_row(const Rows& rows, int row, int first, Shard shard, std::string_view payload);
 
-/// A pg_snapshot in binary, and the next transaction id, modulo 2^32, as it was after that snapshot
-/// was made. A snapshot says nothing of transactions from its xmax on, that is, above the last one
-/// that has ended: some may have drawn sequences long ago. They are named here too. Nothing when
-/// they are too many to be named (one with thousands of savepoints). `holders`: the numbers, modulo
-/// 2^32 and with commas between, of transactions that nobody need wait for.
+/// Decodes a pg_snapshot in binary, and the next transaction id, modulo 2^32, as it was after that
+/// snapshot was made. A snapshot says nothing about transactions from its xmax on, that is, above
+/// the last one that has ended: some may have drawn sequences long ago. They are included too.
+/// Returns nullopt if they are too many (one with thousands of savepoints). `holders`: the numbers,
+/// modulo 2^32 and separated by commas, of transactions that no read needs to wait for.
 std::optional<spi::Horizon> decode_horizon(std::string_view snapshot, std::uint32_t next,
                                            std::string_view holders);
 inline constexpr std::uint32_t unnamed_transactions_max = 4096;

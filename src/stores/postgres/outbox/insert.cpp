@@ -15,14 +15,14 @@
 namespace sagabox::postgres {
 namespace {
 
-// These run in transactions of callers, too: every name has its schema, because a search_path of
-// theirs may find functions and operators of other users.
+// These statements run in transactions of callers, too. Every name has its schema, because the
+// caller's search_path may find functions and operators of other users.
 
-// A statement of its own, after the insert: what was settled while the insert looked is seen here.
-// Both bounds leave out the days on which none of these can have ended. One id at a time: the plan
-// is kept, and with all of them at once it would read a day that was new when it was made from end
-// to end. The newest, ordered by an expression: a plan must not walk the index of sequences to find
-// it.
+// A statement of its own, after the insert, so that it sees messages settled while the insert ran.
+// Both bounds exclude the partitions in which none of these can have ended. It looks up one id at a
+// time: the plan is kept, and for all ids at once it would read a partition that was new when the
+// plan was made from end to end. It finds the newest by ordering by an expression: a plan must not
+// walk the index of sequences.
 constexpr std::string_view ended_sql = R"sql(
 SELECT found.id, found.tenant, found.seq, found.shard
 FROM (SELECT pg_catalog.unnest($1::pg_catalog.text[]) AS id,
@@ -71,8 +71,8 @@ constexpr unsigned scheduled = 4;
 constexpr unsigned traced = 8;
 }  // namespace group
 
-/// The groups in which this message differs from the table's defaults. What is left out is right
-/// without being sent, and every value that is bound costs the server more than storing it.
+/// The groups in which this message differs from the table's defaults. Omitted columns get the
+/// right value, and every bound value costs the server more than storing it.
 unsigned groups_of(const Message& m) {
   unsigned groups = 0;
   if (m.priority() != Priority::normal) groups |= group::addressed;
@@ -137,7 +137,7 @@ void each_column(unsigned groups, Visit&& visit) {
 }
 
 Params insert_params(unsigned groups, Messages messages) {
-  // Of each message, what comes beside its texts: the digest, and lengths.
+  // The size of a message besides its texts: the digest, and lengths.
   constexpr std::size_t beside = 128;
   std::size_t bytes = 0;
   for (const auto& message : messages) bytes += message->bytes() + beside;
@@ -154,7 +154,7 @@ Params insert_params(unsigned groups, Messages messages) {
   return params;
 }
 
-/// When a ULID was made: its first ten characters are milliseconds.
+/// The time of a ULID: its first ten characters are milliseconds.
 std::optional<WallTime> ulid_time(std::string_view id) {
   constexpr std::string_view digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
   constexpr std::size_t length = 26;
@@ -169,8 +169,9 @@ std::optional<WallTime> ulid_time(std::string_view id) {
   return WallTime{std::chrono::milliseconds(milliseconds)};
 }
 
-/// Nothing with one of these ids ended before this time, give or take what clocks differ by. An id
-/// whose time lies ahead is no ULID of ours.
+/// No message with one of these ids ended before this time, allowing for differences between
+/// clocks. Returns nullopt if an id is not one of our ULIDs: not a ULID, or its time is in the
+/// future.
 std::optional<WallTime> earliest_end(Messages messages, WallTime now) {
   constexpr auto clocks_differ_max = std::chrono::hours(24);
   WallTime earliest = now;
@@ -182,7 +183,8 @@ std::optional<WallTime> earliest_end(Messages messages, WallTime now) {
   return earliest - clocks_differ_max;
 }
 
-/// Of an answer to an insert. A single message knows its own id, and fresh ones are all there.
+/// Columns of the answer to an insert. A single message needs no id, and fresh ones are all
+/// inserted.
 namespace inserted_column {
 constexpr int sequence = 0;
 constexpr int shard = 1;
@@ -191,7 +193,7 @@ constexpr int id = 3;
 constexpr int tenant = 4;
 }  // namespace inserted_column
 
-/// What a message is known by: its id is one tenant's.
+/// The identity of a message: its id is unique within a tenant.
 struct Identity {
   std::string_view id;
   std::string_view tenant;
@@ -212,7 +214,7 @@ Place place_at(const Rows& rows, int row, int first) {
           Shard{static_cast<std::uint16_t>(rows.int2(row, first + 1))}};
 }
 
-/// Of rows with an id, a tenant, a sequence and a shard.
+/// Reads rows with an id, a tenant, a sequence and a shard.
 Places known_places(const Rows& rows) {
   Places found;
   for (int i = 0; i < rows.size(); ++i) {
@@ -240,9 +242,9 @@ Places inserted_places(const Rows& rows, Messages messages) {
   return found;
 }
 
-/// Every one was inserted: nobody had these ids before.
+/// The result when every message was inserted, since fresh ids cannot exist already.
 Result<std::vector<Written>> all_written(const Rows& rows, Messages messages, bool told) {
-  // A trigger of somebody's could leave some out.
+  // A user's trigger could skip rows.
   if (rows.affected() != messages.size() ||
       (told && static_cast<std::size_t>(rows.size()) != messages.size())) {
     return Error{Code::config_invalid,
@@ -268,7 +270,7 @@ Params identity_params(const Range& range, Of&& of) {
   return params;
 }
 
-/// Takes back what went in though its id had ended before.
+/// Deletes inserted rows whose id had ended before.
 Status undo(Link& link, const Statement& statement, Places& inserted, const Places& ended) {
   std::vector<std::int64_t> sequences;
   for (const auto& [identity, place] : ended) {
@@ -291,9 +293,9 @@ Status undo(Link& link, const Statement& statement, Places& inserted, const Plac
 
 }  // namespace
 
-// Those with fresh ids meet no conflict: looking for one takes a record more in the log of every
-// row. What a savepoint wrote has another xmin than its transaction. What comes back costs as much
-// as a few columns that are stored.
+// Fresh ids meet no conflict; a conflict check adds a WAL record for every row. Rows written in a
+// savepoint have another xmin than the transaction. Returning values costs as much as storing a few
+// columns.
 std::string insert_sql(const InsertForm& form) {
   std::string columns;
   std::string values;
@@ -328,8 +330,8 @@ std::string insert_sql(const InsertForm& form) {
 InsertStatements::InsertStatements(const Names& names, const TableName& table)
     : names_(names), table_(table) {
   ended = {names.statement("ended", table), names.fill(ended_sql, table)};
-  // For duplicates only, so planned each time: a plan kept from an empty outbox reads all of a
-  // full one.
+  // Used for duplicates only, so it is planned each time: a plan kept from an empty outbox would
+  // read all of a full one.
   pending = {"", names.fill(pending_sql, table)};
   undo = {"", names.fill(undo_sql, table)};
 }
@@ -356,12 +358,12 @@ Result<std::vector<Written>> insert_messages(Link& link, const InsertStatements&
   const bool fresh = std::all_of(messages.begin(), messages.end(),
                                  [](const auto& message) { return message->has_fresh_id(); });
   const auto groups = groups_of(messages);
-  // Duplicates are looked at closely anyway.
+  // Duplicates need the returned rows anyway.
   const InsertForm form{groups, messages.size() == 1, fresh, told || !fresh};
   const auto& insert = statements.insert(form);
   const Params fields = insert_params(groups, messages);
-  // Nobody can have written an id before that we have just made: the look would be in vain, and
-  // planning it costs more than the insert.
+  // An id made a moment ago cannot exist already: the look-up would find nothing, and planning it
+  // costs more than the insert.
   if (fresh) {
     auto rows = link.run(insert, fields, Effect::none);
     if (!rows.ok()) return rows.error();
@@ -375,7 +377,7 @@ Result<std::vector<Written>> insert_messages(Link& link, const InsertStatements&
 
   Places inserted = inserted_places((*answers)[0], messages);
   const Places ended = known_places((*answers)[1]);
-  // Another message of the id was pending when the insert looked.
+  // Another message with this id was pending when the insert ran.
   std::vector<Identity> left_out;
   for (const auto& message : messages) {
     const auto identity = identity_of(*message);

@@ -16,28 +16,29 @@ namespace sagabox::postgres {
 
 /// Which insert a call needs.
 struct InsertForm {
-  unsigned groups = 0;  ///< of columns that are not left at their defaults
+  unsigned groups = 0;  ///< of columns that do not have their default values
   bool single = true;
-  bool fresh = true;  ///< every id was made by us a moment ago
-  bool told = true;   ///< comes back with sequence, shard and savepoint
+  bool fresh = true;  ///< every id was generated just now by the library
+  bool told = true;   ///< returns sequence, shard and savepoint
 
   friend auto operator<=>(const InsertForm&, const InsertForm&) = default;
 };
 
-/// Of one message as values, of a batch as lists, each with a call of its own: one call for all of
-/// them first writes every list down. tests/unit/stores/postgres/outbox/insert_forms.sql has all.
+/// One message is sent as values; a batch as arrays, each with an unnest of its own: a single call
+/// for all of them would first materialize every array.
+/// tests/unit/stores/postgres/outbox/insert_forms.sql has all forms.
 std::string insert_sql(const InsertForm& form);
 
-/// How messages get into one outbox. Thread-safe.
+/// The statements that insert messages into one outbox. Thread-safe.
 class InsertStatements {
  public:
   InsertStatements(const Names& names, const TableName& table);
 
-  /// Stays. Ids that are pending are left out, unless all are fresh.
+  /// The reference stays valid. Pending ids are skipped, unless all are fresh.
   const Statement& insert(const InsertForm& form) const;
 
   Statement ended;    ///< which ids are dead, quarantined or retained
-  Statement pending;  ///< where the ids that were left out are
+  Statement pending;  ///< where the pending messages of skipped ids are
   Statement undo;
 
  private:
@@ -47,7 +48,8 @@ class InsertStatements {
   mutable std::map<InsertForm, Statement> inserts_;
 };
 
-/// The statements of every outbox that was written to. Thread-safe; what it returns stays.
+/// The statements of every outbox that was written to. Thread-safe; the references it returns stay
+/// valid.
 class InsertCache {
  public:
   explicit InsertCache(Names names) : names_(std::move(names)) {}
@@ -59,9 +61,9 @@ class InsertCache {
   std::map<TableName, InsertStatements> known_;
 };
 
-/// Writes into the transaction that `link` is in: one round trip, another where ids were known.
-/// `now` is our own clock's, and only a hint. `told`: also of those
-/// with fresh ids the sequence comes back.
+/// Writes into the transaction that `link` is in: one round trip, and another if some ids existed.
+/// `now` is the time of the local clock, used only as a hint. With `told`, messages with fresh ids
+/// get their sequence too.
 Result<std::vector<Written>> insert_messages(
     Link& link, const InsertStatements& statements,
     std::span<const std::shared_ptr<const Message>> messages, WallTime now, bool told);

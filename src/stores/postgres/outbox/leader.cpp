@@ -11,14 +11,14 @@
 namespace sagabox::postgres {
 namespace {
 
-/// Only relays have a leader; purges and replay jobs are shared as ever.
+/// Only relays have a leader; purges and replay jobs are shared as in the other modes.
 bool is_led(const spi::Scope& scope) { return is_outbox_scope(scope); }
 
 constexpr int version_with_idle_timeout = 140000;
-/// A session that was ended lets go of its locks a moment later.
+/// A terminated session releases its locks a moment later.
 constexpr int tries_after_end = 100;
 
-/// One statement on a session of a leader.
+/// Runs one statement on a session of a leader.
 Result<sql::Rows> run_on(Connection& connection, const sql::Statement& statement,
                          sql::Values values = {}) {
   return LinkSession(connection.link()).run(statement, std::move(values));
@@ -89,7 +89,8 @@ Result<spi::LeaseReply> LeaderOwnership::join(const WorkerId& worker, Duration t
 }
 
 Result<spi::LeaseReply> LeaderOwnership::renew(const WorkerId& worker, Duration ttl) {
-  // A leader whose session has ended must not lengthen the lease of what another takes over.
+  // A leader whose session has ended must not extend a lease on shards that another worker takes
+  // over.
   if (!sessions_live(worker)) {
     auto session = context_.owner_sessions.reader();
     if (!session.ok()) return session.error();
@@ -179,7 +180,7 @@ Result<std::shared_ptr<LeaderOwnership::Session>> LeaderOwnership::lead(const sp
                                                                         const WorkerId& worker) {
   if (auto session = find(worker, scope)) {
     const std::lock_guard guard(session->mutex);
-    // Somebody else may have led in between: renewing says so.
+    // Another worker may have led in between: renew() reports it.
     session->lost = session->lost || !session->connection->reusable();
     return session->lost ? nullptr : session;
   }
@@ -202,7 +203,7 @@ Result<std::vector<spi::OwnedShard>> LeaderOwnership::take(const spi::Scope& sco
   auto session = lead(scope, worker);
   if (!session.ok()) return session.error();
   if (*session == nullptr) return std::vector<spi::OwnedShard>{};
-  // On the session itself: without it nothing can be taken.
+  // Uses the session itself: without it no shard can be taken.
   std::unique_lock lock((*session)->mutex);
   Connection& connection = *(*session)->connection;
   auto taken = take_all(connection, scope, worker, shards_max);

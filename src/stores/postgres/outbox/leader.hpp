@@ -14,25 +14,25 @@
 
 namespace sagabox::postgres {
 
-/// Mode `leader`: the shards of an outbox belong to whoever holds a session lock, on a connection
-/// of its own. When that connection ends, nobody waits for the lease. A session whose worker has
-/// let its lease run out is ended by the first who wants the lock, or by the server after being
-/// idle that long. Epochs and fences are those of the leases beneath; other scopes are shared as
-/// ever.
+/// Mode `leader`: the shards of an outbox belong to the holder of a session lock, on a connection
+/// of its own. When that connection ends, the next leader need not wait for the lease. A session
+/// whose worker has let its lease run out is terminated by the next worker that wants the lock, or
+/// by the server after being idle that long. Epochs and fences are those of the leases beneath;
+/// other scopes are shared as in the other modes.
 class LeaderOwnership final : public spi::OwnershipStore {
  public:
   LeaderOwnership(sql::Sections& sections, Context& context, spi::OwnershipStore& leases);
 
   Result<spi::LeaseReply> join(const WorkerId& worker, Duration ttl,
                                std::span<const spi::Scope> scopes, std::uint16_t shards) override;
-  /// Not live, either, for a leader whose session has ended.
+  /// Also not live for a leader whose session has ended.
   Result<spi::LeaseReply> renew(const WorkerId& worker, Duration ttl) override;
   /// An owner without a session does not count as live.
   Result<spi::Census> census(const spi::Scope& scope) override;
-  /// Whatever is not yet the leader's, be it held by a running lease.
+  /// Takes every shard that the leader does not have yet, even under a running lease.
   Result<std::vector<spi::OwnedShard>> take(const spi::Scope& scope, const WorkerId& worker,
                                             std::uint16_t shards_max) override;
-  /// After the last shard the lock is free.
+  /// After the last shard the lock is released.
   Status release(const spi::Scope& scope, const WorkerId& worker,
                  std::span<const spi::OwnedShard> shards) override;
   Status withdraw(const WorkerId& worker, std::span<const spi::Scope> scopes) override {
@@ -43,7 +43,7 @@ class LeaderOwnership final : public spi::OwnershipStore {
  private:
   /// The session of a worker that leads a scope.
   struct Session {
-    std::mutex mutex;  // of both
+    std::mutex mutex;  // for both members
     std::unique_ptr<Connection> connection;
     bool lost = false;
   };
@@ -51,14 +51,14 @@ class LeaderOwnership final : public spi::OwnershipStore {
 
   std::shared_ptr<Session> find(const WorkerId& worker, const spi::Scope& scope);
   [[nodiscard]] std::vector<Key> led_by(const WorkerId& worker);
-  /// False, and those that have ended are forgotten, unless all sessions of this worker live.
+  /// Returns false, and forgets ended sessions, unless all sessions of this worker are alive.
   bool sessions_live(const WorkerId& worker);
-  /// Sessions that have ended: a worker that starts over under another id says no farewell.
+  /// Drops ended sessions: a worker that restarts under another id does not leave first.
   void forget_ended();
   void forget(const WorkerId& worker, const spi::Scope& scope);
-  /// Unlocks, so that the next one need not wait until the server finds the connection closed.
+  /// Unlocks, so that the next leader need not wait until the server notices the closed connection.
   void step_down(const WorkerId& worker, const spi::Scope& scope);
-  /// Nothing: another leads.
+  /// Returns null if another worker leads.
   Result<std::shared_ptr<Session>> lead(const spi::Scope& scope, const WorkerId& worker);
   Result<std::unique_ptr<Connection>> connect(const WorkerId& worker);
   Result<bool> lock(Connection& connection, const spi::Scope& scope);
@@ -77,7 +77,7 @@ class LeaderOwnership final : public spi::OwnershipStore {
   const sql::Statement take_;
   const sql::Statement owns_any_;
 
-  std::mutex mutex_;  // of those below
+  std::mutex mutex_;  // guards the members below
   std::map<Key, std::shared_ptr<Session>> sessions_;
   std::map<WorkerId, Duration> ttls_;
 };

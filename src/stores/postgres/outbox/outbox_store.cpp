@@ -13,7 +13,7 @@
 namespace sagabox::postgres {
 namespace {
 
-/// Payloads up to an even share of `bytes_max` come along: no read exceeds it.
+/// Payloads up to an even share of `bytes_max` are sent with the rows, so that no read exceeds it.
 template <class Range>
 std::int64_t payload_max(std::span<const Range> ranges, std::size_t bytes_max) {
   return int8_of(bytes_max / std::max<std::uint64_t>(1, rows_asked(ranges)));
@@ -32,7 +32,7 @@ Params read_params(Ranges ranges, std::int64_t payload_max) {
   return params;
 }
 
-/// One of those that `keep_plan` comes before. Behind a pooler nothing is kept.
+/// Runs one of the statements that need `keep_plan` before them. Behind a pooler no plan is kept.
 Result<Rows> run_by_kept_plan(Connection& connection, const OutboxStatements& statements,
                               const Statement& statement, const Params& params) {
   if (connection.pooled()) return connection.run(statement, params, Effect::none);
@@ -95,7 +95,7 @@ Result<spi::ReadReply> PostgresOutbox::read_fresh(const TableName& table,
 Result<spi::ReadReply> PostgresOutbox::read_snapshot(Connection& connection, const TableName& table,
                                                      std::span<const spi::Range> ranges,
                                                      std::size_t bytes_max) {
-  // Where little is found, several statements would only take longer.
+  // For few rows, several statements would only take longer.
   const bool worth_it = !connection.pooled() && reads_.of(table).rows_last >= 2 * part_rows_min;
   const auto parts = worth_it ? in_parts(ranges) : std::vector<Ranges>{ranges};
   const auto& statements = statements_of(table);

@@ -18,9 +18,9 @@
 
 namespace sagabox::postgres {
 
-/// What the relay needs. Reading takes no lock; a settle is one transaction, and one round trip
-/// unless a row dies or many are deleted. (Many that are archived may take two: by halves, and once
-/// more for what was not found.)
+/// The store of the relay. Reading takes no row lock; a settle is one transaction, and one round
+/// trip unless a row dies or many are deleted. (Archiving many may take two transactions, one for
+/// each half, and another round trip for rows that were not found.)
 class PostgresOutbox : public spi::OutboxStore {
  public:
   PostgresOutbox(sql::Sections& sections, Context& context, const sql::AuditChain& audit,
@@ -43,25 +43,26 @@ class PostgresOutbox : public spi::OutboxStore {
   virtual const OutboxStatements& statements_of(const TableName& table) {
     return statements_.of(table);
   }
-  /// What is there now, with its horizon.
+  /// Reads the fresh rows, with the horizon.
   virtual Result<spi::ReadReply> read_fresh(const TableName& table,
                                             std::span<const spi::Range> ranges,
                                             std::size_t bytes_max);
-  /// Larger payloads are fetched afterwards.
+  /// The size above which a payload is fetched separately.
   static std::int64_t payload_share(std::span<const spi::Range> ranges, std::size_t bytes_max);
   static Error too_many_transactions();
-  /// An error when the outbox has another count of shards than ours, which `now` tells.
+  /// An error if `now`, the outbox's number of shards, differs from ours.
   [[nodiscard]] Status check_shards(const TableName& table, std::string_view now) const;
   Context& context() noexcept { return context_; }
 
  private:
-  /// Without a horizon where the snapshot names too few transactions.
+  /// Returns no horizon if the snapshot does not name all transactions.
   Result<spi::ReadReply> read_snapshot(Connection& connection, const TableName& table,
                                        std::span<const spi::Range> ranges, std::size_t bytes_max);
-  /// Where that pays; at once elsewhere.
+  /// Settles in two halves if that is faster, otherwise at once.
   Result<spi::SettleReply> settle_in_halves(const spi::SettleRequest& request);
   Result<spi::SettleReply> settle_at_once(const spi::SettleRequest& request);
-  /// Nothing when some of the rows were not there: nothing was changed, and somebody has to count.
+  /// Returns nullopt if some rows were missing: nothing was changed, and the caller has to use the
+  /// statements that count.
   Result<std::optional<spi::SettleReply>> delete_all(const spi::SettleRequest& request,
                                                      const OutboxStatements& statements,
                                                      std::span<const DonePart> done);

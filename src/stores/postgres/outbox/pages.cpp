@@ -10,7 +10,7 @@
 namespace sagabox::postgres {
 namespace {
 
-/// Of a read: the number of the range, from 1, or 0 for the snapshot, and the snapshot.
+/// Columns of a read: the number of the range, from 1, or 0 for the snapshot, and the snapshot.
 constexpr int range_column = 0;
 constexpr int snapshot_column = 1;
 constexpr int row_column = 2;
@@ -103,7 +103,7 @@ Status Pages::fetch_late(Connection& connection, const Statement& payloads) {
   for (int row = 0; row < answer->size(); ++row) {
     by_sequence[answer->uint8(row, 0)] = answer->text(row, 1);
   }
-  // From the last to the first, so that those which are gone meanwhile can be left out.
+  // From the last to the first, so that rows that were deleted meanwhile can be removed.
   for (auto late = late_.rbegin(); late != late_.rend(); ++late) {
     const auto& rows = kept_[late->answer];
     const auto payload = by_sequence.find(row_sequence(rows, late->row));

@@ -21,28 +21,28 @@ std::uint64_t rows_asked(std::span<const Range> ranges) {
   return rows;
 }
 
-/// So many rows are worth a statement of their own.
+/// At least this many rows are worth a statement of their own.
 inline constexpr std::uint64_t part_rows_min = 512;
-/// The ranges in at most four parts, to be read one after the other; at least one.
+/// Splits the ranges into one to four parts, to be read one after the other.
 std::vector<std::span<const spi::Range>> in_parts(std::span<const spi::Range> ranges);
 
-/// Makes the reply of a read out of its answers, one after the other: while the server reads the
+/// Builds the reply of a read from its answers, one after the other: while the server reads the
 /// next, this one is decoded.
 class Pages {
  public:
-  /// Rows of more than `bytes_max` together are left for the next read, but never the first.
+  /// Rows beyond `bytes_max` in total are left for the next read, except the first row.
   explicit Pages(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  /// The next of the ranges, and what the server found in them: of each one row more than asked
-  /// for, if there was one.
+  /// Takes the next ranges and the server's answer for them, which has one row more than requested
+  /// for a range that has more.
   void take(Rows answer, std::span<const spi::Range> ranges) { add(std::move(answer), ranges); }
   void take(Rows answer, std::span<const spi::DueRange> ranges) { add(std::move(answer), ranges); }
 
-  /// Fetches payloads that were too large to come along. Of use once.
+  /// Fetches payloads that were too large to be sent with their rows. Call it once.
   Result<spi::ReadReply> finish(Connection& connection, const Statement& payloads);
 
  private:
-  /// A row whose payload is still to come.
+  /// A row whose payload is not fetched yet.
   struct Late {
     std::size_t answer = 0;
     int row = 0;
@@ -65,10 +65,10 @@ class Pages {
   std::vector<Rows> kept_;  // answers with rows in `late_`
 };
 
-/// Of the first answer of a read: in which snapshot it was made. Nothing when that names too few
-/// transactions.
+/// The horizon in the first answer of a read, that is, its snapshot. Returns nullopt if the
+/// snapshot does not name all transactions.
 std::optional<spi::Horizon> horizon_of(const Rows& answer);
-/// Of the same: how many shards there are, as text.
+/// The number of shards in the same answer, as text.
 std::string_view shards_of(const Rows& answer);
 
 }  // namespace sagabox::postgres

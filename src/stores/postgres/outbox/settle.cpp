@@ -20,7 +20,7 @@
 namespace sagabox::postgres {
 namespace {
 
-/// What a settle asks, by the statement that does it.
+/// The items of a settle, by the statement that settles them.
 struct Sorted {
   SettledRows done;
   SettledRows kept;  ///< retry and attempt: the row stays
@@ -47,7 +47,7 @@ Sorted sorted(std::span<const spi::Settlement> items) {
         break;
     }
   }
-  // As others lock them, and mostly as they lie in the table.
+  // The lock order of all settles, which is mostly that of the rows in the table.
   for (auto* list : {&by.done, &by.kept, &by.buried}) {
     std::sort(list->begin(), list->end(),
               [](const auto* a, const auto* b) { return a->sequence < b->sequence; });
@@ -55,7 +55,7 @@ Sorted sorted(std::span<const spi::Settlement> items) {
   return by;
 }
 
-/// Of two settles, one of which failed: the worse. What is in doubt says so.
+/// The error of a settle whose halves did not both succeed; `storage_in_doubt` takes precedence.
 Error worse_of(std::span<const Result<spi::SettleReply>> replies) {
   const Result<spi::SettleReply>* worse = nullptr;
   bool some_done = false;
@@ -116,7 +116,7 @@ Params dense_params(const spi::SettleRequest& request, const SettledRows& items)
   return params;
 }
 
-/// One that only writes its attempt down may have nothing to say.
+/// An item that only records its attempt may have no error.
 bool fails(const Item& item) {
   return item.verdict != spi::Verdict::attempt || !item.error.empty();
 }
@@ -158,13 +158,13 @@ Params buried_params(const spi::SettleRequest& request, const SettledRows& items
   return params;
 }
 
-/// The statements of one settle, in the order they run: first how they are planned; the last may
-/// be the one that buries.
+/// The statements of one settle, in the order they run: first the planner settings; the last may be
+/// the one that buries.
 struct Plan {
   explicit Plan(const OutboxStatements& statements) { add(statements.keep_settle_plan, {}); }
 
   static constexpr std::size_t first_answer = 1;
-  std::list<Params> params;  // of calls: they stay where they are
+  std::list<Params> params;  // of calls, which point to them: a list does not move them
   std::vector<Call> calls;
 
   void add(const Statement& statement, Params with) {
@@ -173,7 +173,7 @@ struct Plan {
   }
 };
 
-/// Adds a statement for each part; where their answers will be.
+/// Adds a statement for each part; returns the indexes of their answers.
 std::vector<std::size_t> add_parts(Plan& plan, const spi::SettleRequest& request,
                                    const OutboxStatements& statements,
                                    std::span<const DonePart> done) {
@@ -204,7 +204,7 @@ Plan plan_of(const spi::SettleRequest& request, const OutboxStatements& statemen
              done_params(request, by.done));
   }
   if (!by.kept.empty()) plan.add(statements.retry, kept_params(request, by.kept));
-  // What is buried is answered with the rows, so somebody else has to say which fences hold.
+  // The answer of bury has the buried rows, so another statement has to return which fences hold.
   if (plan.calls.size() == Plan::first_answer) plan.add(statements.hold, fence_params(request));
   if (!by.buried.empty()) plan.add(statements.bury, buried_params(request, by.buried));
   return plan;
@@ -224,7 +224,7 @@ class Parts {
       part.rows += static_cast<std::uint32_t>(rows.int8(row, 1));
     }
   }
-  /// Of a second settle: a shard that is held no longer is lost.
+  /// Counts the answer of a second settle: a shard that is no longer held is lost.
   void count_again(const Rows& rows) {
     for (auto& part : parts_) part.held = false;
     count(rows);
@@ -232,7 +232,7 @@ class Parts {
       if (!part.held) part.rows = 0;
     }
   }
-  /// By the shard that holds them, which need not be the one they were written to.
+  /// Counts by the shard that holds a row, which need not be the one it was written to.
   void count_buried(const Rows& rows, const SettledRows& items) {
     constexpr int sequence_column = 1;
     std::map<std::uint64_t, Shard> held_by;
@@ -242,7 +242,7 @@ class Parts {
     }
   }
 
-  /// As if every row of the shards that are held were there; how many that is.
+  /// Counts every row of the held shards as found; returns their number.
   std::uint64_t expect(std::span<const Item> items) {
     std::uint64_t rows = 0;
     for (const auto& item : items) {
@@ -254,7 +254,7 @@ class Parts {
     return rows;
   }
 
-  /// Of the shards that are held.
+  /// True if items of the held shards were not found.
   [[nodiscard]] bool lack_some_of(std::span<const Item> items) const {
     const auto expected = std::ranges::count_if(
         items, [&](const Item& item) { return parts_[part_of_.at(item.shard.value)].held; });
@@ -346,7 +346,8 @@ Result<spi::SettleReply> PostgresOutbox::archive_all(const spi::SettleRequest& r
   Parts parts(request.fencing.fences);
   for (const auto at : archiving) parts.count((*answers)[at]);
   if (parts.lack_some_of(request.items) && std::ranges::any_of(done, &DonePart::dense)) {
-    // Gone, or not where we walked. By its key a row is found wherever it is.
+    // These rows are gone, or outside the range that was walked. By its key a row is found
+    // anywhere.
     SettledRows all;
     for (const auto& part : done) all.insert(all.end(), part.rows.begin(), part.rows.end());
     Plan by_key(statements);
@@ -365,7 +366,7 @@ Result<spi::SettleReply> PostgresOutbox::settle(const spi::SettleRequest& reques
 }
 
 Result<spi::SettleReply> PostgresOutbox::settle_in_halves(const spi::SettleRequest& request) {
-  // Others may need the last one.
+  // Other callers may need the last connection.
   constexpr std::uint32_t connections = 2;
   const bool may_halve =
       !statements_of(request.table).claims && context_.relay.to_be_had() > connections;
@@ -377,7 +378,7 @@ Result<spi::SettleReply> PostgresOutbox::settle_in_halves(const spi::SettleReque
                            .items = half.items,
                            .retain_done = request.retain_done});
   };
-  // Where there is no thread to be had, one after the other.
+  // If no thread can be started, the halves run one after the other.
   auto other = std::async([&] { return settle_half(halves->back()); });
   const std::array<Result<spi::SettleReply>, 2> replies{settle_half(halves->front()), other.get()};
   const auto& [first, second] = replies;

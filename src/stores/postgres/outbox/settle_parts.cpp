@@ -6,7 +6,7 @@
 namespace sagabox::postgres {
 namespace {
 
-/// A row that is passed costs a tenth of what looking for one costs more.
+/// Skipping a row in a walk costs a tenth of the extra cost of a look-up.
 constexpr std::uint64_t passed_max = 9;
 constexpr std::uint64_t gap_min = 100;
 
@@ -46,7 +46,7 @@ std::optional<std::array<Half, 2>> in_halves(const spi::SettleRequest& request) 
       items, [](const spi::Settlement& item) { return item.verdict == spi::Verdict::done; });
   if (!request.retain_done || !all_done || items.size() < 2 * rows_many) return std::nullopt;
 
-  // Where another shard begins, as near to the middle as there is one.
+  // The change of shards that is nearest to the middle.
   const auto from_middle = [&](std::size_t at) {
     return at > items.size() / 2 ? at - items.size() / 2 : items.size() / 2 - at;
   };

@@ -11,29 +11,29 @@
 
 namespace sagabox::postgres {
 
-/// Fewer rows are counted as they are deleted, and looked for one by one: not counting costs two
-/// round trips.
+/// Fewer rows are counted as they are deleted, and looked up one by one: the variant without counts
+/// may cost two round trips.
 inline constexpr std::size_t rows_many = 256;
 
 using SettledRows = std::vector<const spi::Settlement*>;
 
-/// Rows that are done, and how they are found: walking along their shards, or one by one.
+/// Done rows, and how they are found: by a walk along their shards (dense), or one by one.
 struct DonePart {
   SettledRows rows;
   bool dense = false;
 };
 
-/// How far rows lie apart that are found by walking along their shards: counted in rows of these
-/// shards, since those of all others are not looked at.
+/// Estimates how far apart rows lie for a walk along their shards: counted in rows of these shards,
+/// since those of other shards are not visited.
 struct Walk {
-  std::uint64_t shards = 0;      ///< that the settle names
+  std::uint64_t shards = 0;      ///< named by the settle
   std::uint64_t shards_all = 0;  ///< of the table
 
-  /// Whether the rows between these, which went already or go later, cost less than looking for
-  /// each of ours (decisions 019 and 028).
+  /// Whether skipping the rows between these, already deleted or not yet due, costs less than a
+  /// look-up for each (decisions 019 and 028).
   [[nodiscard]] bool pays(std::span<const spi::Settlement* const> rows) const;
-  /// Where nothing is for a while: between what shards have read so far, before those that are
-  /// handed over at their commit. And a walk goes along one lane.
+  /// A walk ends at a large gap: between the rows that shards have read so far and those that are
+  /// handed over at their commit. It also ends with its lane.
   [[nodiscard]] bool ends_between(const spi::Settlement& one, const spi::Settlement& next) const;
 
  private:
@@ -41,18 +41,18 @@ struct Walk {
                                       const spi::Settlement& next) const;
 };
 
-/// `done`, which is in the order of the sequences, in parts: lane by lane, each in that order.
+/// Splits `done`, which is ordered by sequence, into parts: lane by lane, each in that order.
 std::vector<DonePart> in_parts(SettledRows done, const Walk& walk);
 
-/// A settle of half the shards. Its table and owner are those of the whole.
+/// A settle of half the shards. Its table and owner are those of the whole settle.
 struct Half {
   std::vector<spi::Fence> fences;
   std::span<const spi::Settlement> items;
 };
 
-/// Many rows to be archived, in two settles of different shards: the server works on both at once.
-/// Deleting costs so little that it would gain nothing. Nothing where that is not worth it, or
-/// items of a shard do not lie together.
+/// Splits many rows that are to be archived into two settles of different shards, which the server
+/// runs in parallel. Deleting is too cheap to gain from it. Returns nullopt if it does not pay, or
+/// items of a shard are not adjacent.
 std::optional<std::array<Half, 2>> in_halves(const spi::SettleRequest& request);
 
 }  // namespace sagabox::postgres

@@ -4,7 +4,7 @@
 
 namespace sagabox::postgres {
 
-/// What the relay asks of an outbox, see sql/read.sql and sql/settle.sql.
+/// The relay's statements for an outbox, see sql/read.sql and sql/settle.sql.
 struct OutboxStatements {
   template <class Call>
   void each(Call&& call) {
@@ -18,7 +18,7 @@ struct OutboxStatements {
     call(retry, "settle_retry");
     call(bury, "settle_bury");
   }
-  /// Those that are the same in every mode.
+  /// The statements that are the same in every mode.
   template <class Call>
   void each_read(Call&& call) {
     call(read, "read");
@@ -42,19 +42,19 @@ struct OutboxStatements {
   Statement retrying_keys;
   Statement draw_transaction;
   Statement keep_settle_plan;  ///< before those that follow
-  Statement plan_as_usual;     ///< after them
+  Statement plan_as_usual;     ///< after those
   Statement hold;
   Statement delete_done;
   Statement delete_uncounted;
   Statement archive_done;
-  Statement delete_dense;  ///< none in mode competing, as the next two
+  Statement delete_dense;  ///< none in mode competing, like the next two
   Statement archive_dense;
   Statement keep_dense_plan;  ///< before those two
   Statement retry;
   Statement bury;
 };
 
-/// What the relay asks in mode competing, see sql/competing.sql: settles heed claims.
+/// The relay's statements in mode competing, see sql/competing.sql: settles also delete claims.
 struct CompetingStatements : OutboxStatements {
   CompetingStatements() { claims = true; }
 

@@ -13,18 +13,19 @@ namespace sagabox::postgres {
 namespace {
 
 constexpr Duration rest_after_failure = std::chrono::minutes(1);
-/// One that takes longer is autovacuum's.
+/// A vacuum that takes longer is left to autovacuum.
 constexpr Duration vacuum_max = std::chrono::minutes(5);
-/// How often a vacuum that runs looks whether we end.
+/// How often a running vacuum checks whether the store is being closed.
 constexpr std::chrono::milliseconds look_interval{50};
-/// How often it asks whether somebody waits for it, and how long it goes on without an answer.
+/// How often it checks whether another session waits for its lock, and how long it continues
+/// without an answer.
 constexpr Duration ask_interval = std::chrono::seconds(1);
 constexpr Duration unasked_max = std::chrono::seconds(10);
 
-/// $1 microseconds, $2 milliseconds that a vacuum may take. Whether both tables are ours; whether
-/// the time is right: nobody has vacuumed since, and nobody holds a table, which would only bring a
-/// warning into the server's log; and what has been counted. Then, that the server ends a vacuum
-/// whose client hung up; where it cannot, one must not take long.
+/// $1 microseconds, $2 milliseconds that a vacuum may take. Returns whether we own both tables;
+/// whether it is time: no vacuum ran since, and no other session holds a lock on a table, which
+/// would only add a warning to the server's log; and the counts. Then it makes the server end a
+/// vacuum whose client disconnected; a server that cannot do this gets a short timeout.
 constexpr std::string_view look_sql = R"sql(
 WITH tables AS (
   SELECT oid, relowner FROM pg_class
@@ -116,7 +117,7 @@ void Vacuum::left(const TableName& outbox, std::uint64_t rows) {
   try {
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error&) {
-    work.rows = 0;  // no thread to be had: another time
+    work.rows = 0;  // no thread available: the next time retries
   }
 }
 

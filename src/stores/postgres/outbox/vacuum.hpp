@@ -18,25 +18,25 @@
 
 namespace sagabox::postgres {
 
-/// Vacuums outboxes that are emptied faster than autovacuum keeps up with: it looks once a minute,
-/// and what is settled in a minute of full load does not fit into the server's memory. On a thread
-/// of its own, over a connection that is open for so long only. Like autovacuum's it makes way for
-/// whoever waits for the table. One at a time. See decisions 024 and 029. Thread-safe.
+/// Vacuums outboxes that are emptied faster than autovacuum can follow: it runs once a minute, and
+/// the rows settled in a minute of full load do not fit into the server's memory. It runs on a
+/// thread of its own, over a connection that is open only meanwhile. Like autovacuum it yields to
+/// sessions that wait for the table. One table at a time. See decisions 024 and 029. Thread-safe.
 class Vacuum {
  public:
   struct Limits {
-    std::uint64_t rows_min = 0;  ///< that left since the last time; 0: never
+    std::uint64_t rows_min = 0;  ///< rows left since the last vacuum; 0: never
     Duration interval_min = std::chrono::seconds(5);
   };
 
   Vacuum(const Names& names, const ConnectSettings& settings, const Limits& limits);
-  /// Does not wait for a vacuum that runs: the server ends it, before PostgreSQL 14 when it is
-  /// done.
+  /// Does not wait for a running vacuum: the server ends it (before PostgreSQL 14, it runs to its
+  /// end).
   ~Vacuum();
   Vacuum(const Vacuum&) = delete;
   Vacuum& operator=(const Vacuum&) = delete;
 
-  /// So many rows left the outbox, or were written anew.
+  /// Adds `rows` that left the outbox or were updated.
   void left(const TableName& outbox, std::uint64_t rows);
 
  private:
@@ -48,8 +48,8 @@ class Vacuum {
   };
   struct Work {
     std::uint64_t rows = 0;
-    Duration rest;     ///< after the last time
-    BootTime ended{};  ///< the last time
+    Duration rest;     ///< after the last vacuum
+    BootTime ended{};  ///< when the last vacuum ended
     std::optional<RowCounts> seen;
     BootTime enough_since{};
     BootTime not_before{};
@@ -58,13 +58,13 @@ class Vacuum {
   using Works = std::map<TableName, Work>;
 
   void run();
-  /// What is due first, now or later.
+  /// The work that is due first, now or later.
   [[nodiscard]] Works::iterator next();
-  /// Also done where it is not worth it, or somebody else did it within `rest` or is about to.
+  /// Also done if it is not worth it, or another process did it within `rest` or is about to.
   Attempt vacuum(const TableName& outbox, Duration rest, const std::optional<RowCounts>& before);
-  /// Whether it came to a good end. Otherwise it ends with its connection: nobody waits for it.
+  /// Returns whether it succeeded. Otherwise it ends with its connection, without a wait.
   bool await_end(PGconn* connection, const TableName& outbox);
-  /// Asked over a connection that is opened once; nothing where nobody answers.
+  /// Asks over a connection that is opened once; returns nullopt if there is no answer.
   std::optional<bool> is_waited_for(std::unique_ptr<Connection>& beside, int process,
                                     const TableName& outbox);
   [[nodiscard]] bool ending();
@@ -77,7 +77,7 @@ class Vacuum {
   std::condition_variable changed_;
   Works works_;
   bool ending_ = false;
-  std::thread thread_;  ///< from when there is something to do
+  std::thread thread_;  ///< started when there is work
 };
 
 }  // namespace sagabox::postgres

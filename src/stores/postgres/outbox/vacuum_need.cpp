@@ -6,10 +6,10 @@
 namespace sagabox::postgres {
 namespace {
 
-/// Dead rows for each that is pending.
+/// Dead rows for each pending row.
 constexpr std::int64_t dead_min = 2;
 constexpr std::int64_t dead_enough = 10;
-/// Rows that left for each that was written meanwhile.
+/// Rows deleted for each row written meanwhile.
 constexpr std::int64_t left_max = 2;
 
 constexpr int rest_times_freed = 2;

@@ -1,4 +1,4 @@
--- What operators see of an outbox and do to its messages.
+-- What operators can see of an outbox and do to its messages.
 --
 -- A record is state, sequence, shard, attempts, replays, written_at, due, retrying, ended_at, code,
 -- error, note, history, bytes of the payload; the columns of the message and its digest; whether it
@@ -42,7 +42,7 @@ SELECT
 FROM counted;
 
 -- name: admin_horizon
--- What keeps the server from vacuuming: microseconds since the oldest transaction began,
+-- Returns what keeps the server from vacuuming: microseconds since the oldest transaction began,
 -- transactions since the oldest that a replication slot needs.
 SELECT (coalesce(max(h.seconds), 0) * 1000000)::int8,
        coalesce(max(h.transactions) FILTER (WHERE h.kind = 'slot'), 0)
@@ -116,7 +116,7 @@ LIMIT $12 + 1;
 
 -- name: look
 -- $1 id, $2 tenant or NULL, $3 tenants_max, $4 state or NULL, $5 sequence or NULL. For each tenant
--- that has the id, the row that is meant, see choose_row().
+-- that has the id, the row to choose, see choose_row().
 SELECT DISTINCT ON (tenant) *
 FROM (
   SELECT 'pending'::text, seq, shard, attempts, replays, written_at, due, retrying,
@@ -148,7 +148,7 @@ ORDER BY tenant, rank DESC, seq DESC
 LIMIT $3;
 
 -- name: lock_pending
--- $1 ids, $2 tenant or NULL. What is found stays as it is until the transaction ends.
+-- $1 ids, $2 tenant or NULL. The rows stay locked until the transaction ends.
 SELECT 'pending'::text, seq, shard, attempts, replays, written_at, due, retrying,
   NULL::timestamptz, code, error, NULL::text, history::text, octet_length(payload), id, tenant,
   topic, aggregate_type, aggregate_id, key, priority, is_json, content_type, headers, occurred_at,
@@ -182,7 +182,7 @@ ORDER BY seq
 FOR UPDATE;
 
 -- name: quarantine_pending
--- $1 sequences, $2 note. Answers with the sequences.
+-- $1 sequences, $2 note. Returns the sequences.
 WITH gone AS (
   DELETE FROM "{schema}"."{table}_outbox" WHERE seq = ANY ($1::int8[])
   RETURNING *
@@ -211,8 +211,8 @@ WHERE seq = ANY ($1::int8[])
 RETURNING seq;
 
 -- name: release
--- $1 sequences of locked rows. Under its own sequence, in the waiting lane: a forward read has
--- passed its place. Answers with those that were released, see replay in replay.sql.
+-- $1 sequences of locked rows. A row keeps its sequence and goes to the waiting lane, because
+-- forward reads have passed it. Returns those that were released, see replay in replay.sql.
 WITH inserted AS (
   INSERT INTO "{schema}"."{table}_outbox" (
     seq, due, replays, written_at,
@@ -232,8 +232,8 @@ WHERE t.seq = released_seq AND t.seq = ANY ($1::int8[])
 RETURNING t.seq;
 
 -- name: purge_pending
--- $1 not younger than this, $2 rows_max, $3 whether the rows are to be told. Answers with one row
--- or more: whether there is more than the batch, how many were deleted, and a record if asked.
+-- $1 not younger than this, $2 rows_max, $3 whether to return the rows. Returns one row or more:
+-- whether there is more than the batch, how many were deleted, and a record if requested.
 WITH old AS MATERIALIZED (
   SELECT seq FROM "{schema}"."{table}_outbox"
   WHERE written_at <= $1::timestamptz
@@ -304,9 +304,9 @@ LEFT JOIN (SELECT 'done'::text, seq, shard, attempts, replays, written_at, NULL:
 FROM gone WHERE $3) AS told ON true;
 
 -- name: strays
--- $1 rows_max. The lane is computed and checked by the table, and a row is either fresh or
--- waiting: only the count of shards can be another than the relays'. Answers with sequence, id and
--- what is wrong.
+-- $1 rows_max. The lane is computed and checked by the table, and a row is either fresh or waiting:
+-- only the count of shards can differ from that of the relays. Returns sequence, id and what is
+-- wrong.
 (SELECT seq, id, 'pending, but its shard is none that relays read'
  FROM "{schema}"."{table}_outbox"
  WHERE due IS NULL AND shard >= (SELECT shards FROM "{schema}".outbox WHERE name = '{table}')

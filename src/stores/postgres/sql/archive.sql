@@ -1,12 +1,12 @@
--- The days of the archive.
+-- The day partitions of the archive.
 
 -- name: archive_ahead
--- The purger comes by every hour, so the days ahead are there long before they begin.
+-- The purger runs every hour, so partitions exist long before their days begin.
 SELECT "{schema}".archive_ahead('{table}', 3);
 
 -- name: old_days
--- Partitions of the archive that end longer ago than $1 microseconds, oldest first, and how many
--- rows the server thinks they have. Yesterday is archive_ahead's, which would make it again.
+-- Partitions of the archive that end longer ago than $1 microseconds, oldest first, and the
+-- server's estimate of their rows. Yesterday is excluded: archive_ahead would make it again.
 SELECT format('%I.%I', n.nspname, day.relname),
        greatest(pg_stat_get_live_tuples(day.oid), day.reltuples::int8)
 FROM pg_inherits AS i

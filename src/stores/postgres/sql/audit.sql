@@ -1,7 +1,7 @@
--- The audit log. Texts are bytea: they may have any bytes.
+-- The audit log. Texts are bytea: they may contain any bytes.
 
 -- name: audit_lock_head
--- Where the log ends. It stays so until the transaction ends: take it last.
+-- The end of the log. It is locked until the transaction ends: lock it last.
 SELECT number, hash FROM "{schema}".audit_head FOR UPDATE;
 
 -- name: audit_head

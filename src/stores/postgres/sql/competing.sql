@@ -1,7 +1,7 @@
--- Mode competing. A fresh row without a key is bound to the shard that has claimed it, other rows
--- to the shard they were written to. Settles of this mode are those of settle.sql, with the claims:
--- what is settled is no longer claimed. Claims are looked for as rows are, by the primary key and
--- for a list; their shards are compared in a way that no index serves.
+-- Mode competing. A fresh row without a key belongs to the shard that has claimed it, other rows to
+-- the shard they were written to. Settles of this mode are those of settle.sql and also delete the
+-- claims. Claims are looked up like rows, by the primary key and for a list; their shards are
+-- compared in a way that no index serves.
 
 -- name: competing_settle_delete
 WITH held AS MATERIALIZED (
@@ -280,19 +280,19 @@ SELECT
 FROM buried;
 
 -- name: competing_own_gates
--- $1 outbox, $2 the shards asked for: those are waited for. Claims of the rows of a shard are made
--- one after the other, by whoever has locked its gate; so a look at them, begun after that, is
--- still true when the claim is written. No transaction waits while it holds a gate of another's, so
--- there is no deadlock.
+-- $1 outbox, $2 the requested shards: this waits for their locks. Claims on the rows of a shard are
+-- made one after the other, by the transaction that has locked its gate. So a look at them that
+-- begins after that is still valid when the claim is written. No transaction waits while it holds
+-- the gate of another owner's shard, so there is no deadlock.
 SELECT slot FROM "{schema}".counter
 WHERE outbox = $1 AND name = 'gate' AND slot = ANY ($2::int2[])
 ORDER BY slot
 FOR UPDATE;
 
 -- name: competing_other_gates
--- $1 outbox, $2 the shards asked for, $3 how many of the other shards are looked at. They are drawn
--- at random, so that two relays do not look in the same order. Kept for the next statement. A claim
--- that a crash of the server forgets is made again: nobody waits for the disk.
+-- $1 outbox, $2 the requested shards, $3 how many other shards to inspect. They are drawn at
+-- random, so that two relays do not inspect them in the same order. The result is kept for the next
+-- statement. A claim lost in a crash of the server is made again, so the commit is asynchronous.
 SELECT set_config('sagabox.gates', coalesce(string_agg(slot::text, ','), ''), true),
        set_config('synchronous_commit', 'off', true)
 FROM (SELECT slot FROM "{schema}".counter
@@ -302,11 +302,11 @@ FROM (SELECT slot FROM "{schema}".counter
       FOR UPDATE SKIP LOCKED) AS locked;
 
 -- name: competing_look_for_free
--- $1 shards, $2 lanes, $3 after, $4 rows_max. Whether there is anything to claim: how many, the
--- snapshot in which it looked, as text too, and its own transaction. Then, for each range that has
--- more than rows_max, where to stop. Writes nothing. Rows with a key are never claimed, so claims
--- are not looked up for them. The claim is looked up row by row: a join or EXISTS would be planned
--- to read all claims, and thousands that are gone.
+-- $1 shards, $2 lanes, $3 after, $4 rows_max. Looks for rows to claim: returns their number, the
+-- snapshot in which it looked, the same as text, and its own transaction. Then, for each range that
+-- has more than rows_max, where to stop. Writes nothing. Rows with a key are never claimed, so
+-- claims are not looked up for them. Claims are looked up row by row: a join or EXISTS would be
+-- planned to read all claims, and thousands of dead rows.
 WITH own AS MATERIALIZED (
   SELECT r.number, r.rows_max, r.shard, r.lane, m.seq, m.is_free
   FROM unnest($1::int2[], $2::int2[], $3::int8[], $4::int8[])
@@ -334,9 +334,9 @@ GROUP BY number, rows_max
 HAVING count(*) = rows_max;
 
 -- name: competing_claim
--- Claims them, and answers the same. $5 the lanes in which others' rows are wanted too, $6 the
--- shards that they are claimed for, $7 after, $8 rows_max, $9 how far the look goes, $10 how many
--- are claimed from others at once; with those of its own a range has no more than rows_max.
+-- Claims these rows, and returns the same. $5 the lanes in which rows of other shards are wanted
+-- too, $6 the shards to claim them for, $7 after, $8 rows_max, $9 how many rows it inspects, $10
+-- how many are claimed from other shards at once; with its own rows a range has at most rows_max.
 WITH own AS MATERIALIZED (
   SELECT r.number, r.rows_max, r.shard, r.lane, m.seq, m.is_free
   FROM unnest($1::int2[], $2::int2[], $3::int8[], $4::int8[])
@@ -402,8 +402,8 @@ GROUP BY number, rows_max
 HAVING count(*) = rows_max;
 
 -- name: competing_next_transaction
--- The next transaction id counted from 3, of the moment in which it is first asked for in a
--- transaction that has none itself: not in a claim. Then the last two columns of the first row of
+-- The next transaction id counted from 3, at the moment of the first call in a transaction that has
+-- no id itself; therefore it is not part of a claim. Then the last two columns of the first row of
 -- read.
 SELECT age('3'::xid)::int8,
        (SELECT string_agg(DISTINCT owner.xmax::text, ',')
@@ -413,8 +413,8 @@ SELECT age('3'::xid)::int8,
 
 -- name: competing_read_claimed
 -- $1 payload_max, $2 shards, $3 lanes, $4 after, $5 rows_max, $6 where to stop, $7 the snapshot of
--- the claim. Rows with a key belong to their shard; those that came after that snapshot wait, lest
--- they are read past others that came with them and are not claimed.
+-- the claim. Rows with a key belong to their shard. Those committed after that snapshot are left
+-- for the next read: otherwise the reader would pass unclaimed rows of the same commits.
 SELECT r.number, NULL, m.*
 FROM unnest($2::int2[], $3::int2[], $4::int8[], $5::int8[], $6::int8[])
      WITH ORDINALITY AS r(shard, lane, after, rows_max, stop, number)

@@ -22,9 +22,9 @@ RETURNING topic;
 DELETE FROM "{schema}".pause WHERE outbox = $1 AND topic = $2 RETURNING topic;
 
 -- name: job_create
--- $2 from, $3 to $12 the filter, $13 last, $14 rate_max, $15 matched, $16 actor, $17 now,
--- $18 as_new. No row if there is no such outbox. Whoever creates two jobs at once waits for the
--- other: the outbox's row gives out the numbers.
+-- $2 from, $3 to $12 the filter, $13 last, $14 rate_max, $15 matched, $16 actor, $17 now, $18
+-- as_new. No row if there is no such outbox. A second job_create waits for the first: the outbox's
+-- row assigns the numbers.
 WITH one_at_a_time AS MATERIALIZED (
   SELECT name FROM "{schema}".outbox WHERE name = $1 FOR UPDATE
 )
@@ -49,7 +49,7 @@ WHERE outbox = $1
 ORDER BY id;
 
 -- name: job_lock
--- $2 id. The job stays as it is until the transaction ends.
+-- $2 id. The job stays locked until the transaction ends.
 SELECT id, state, from_state, tenant, topic, aggregate_type, key, code, ended_from, ended_until,
   first, last_wanted, retrying, cursor, last, rate_max, matched, replayed, actor, error, created_at,
   changed_at, skipped, as_new
@@ -78,8 +78,8 @@ RETURNING id, state, from_state, tenant, topic, aggregate_type, key, code, ended
   changed_at, skipped, as_new;
 
 -- name: fence_hold
--- $1 scope, $2 shard, $3 owner, $4 epoch. A row if the owner holds the shard; it does so until the
--- transaction ends.
+-- $1 scope, $2 shard, $3 owner, $4 epoch. Returns a row if the owner holds the shard; the shard
+-- stays locked until the transaction ends.
 SELECT shard FROM "{schema}".shard_owner
 WHERE scope = $1 AND shard = $2 AND owner = $3 AND epoch = $4
 FOR SHARE;

@@ -1,8 +1,8 @@
 -- Records of requests. $1 tenant, $2 consumer, $3 key.
 
 -- name: idempotency_take
--- $4 hash, $5 ticket, $6 lease and $7 ttl in microseconds. Inserts the request or takes a free
--- record over. No row if something stands in the way.
+-- $4 hash, $5 ticket, $6 lease and $7 ttl in microseconds. Inserts the request or takes over a free
+-- record. No row if another record blocks it.
 INSERT INTO "{schema}".idempotency AS known
   (tenant, consumer, key, request_hash, ticket, created_at, changed_at, lease_until, expires_at)
 SELECT $1, $2, $3, $4, $5, at, at, at + $6 * interval '1 microsecond',
@@ -33,14 +33,14 @@ WHERE known.state = 'released'
 RETURNING attempts, created_at, changed_at;
 
 -- name: idempotency_look
--- What stands in the way, and when it was looked at.
+-- The record that blocks the request, and the current time.
 SELECT clock_timestamp(), tenant, consumer, key, request_hash, state, ticket, attempts, created_at,
        changed_at, lease_until, expires_at, result, result_digest, code, error
 FROM "{schema}".idempotency
 WHERE tenant = $1 AND consumer = $2 AND key = $3;
 
 -- name: idempotency_finish
--- $4 ticket, $6 result, $7 its digest. A row if the ticket is the holder's.
+-- $4 ticket, $6 result, $7 its digest. Returns a row if the ticket is the holder's.
 UPDATE "{schema}".idempotency
 SET state = 'succeeded', result = $6, result_digest = $7, changed_at = clock_timestamp()
 WHERE tenant = $1 AND consumer = $2 AND key = $3 AND ticket = $4
@@ -48,21 +48,21 @@ WHERE tenant = $1 AND consumer = $2 AND key = $3 AND ticket = $4
 RETURNING 1;
 
 -- name: idempotency_fail
--- $4 ticket, $6 state, $7 code, $8 error. A row if the ticket is the holder's.
+-- $4 ticket, $6 state, $7 code, $8 error. Returns a row if the ticket is the holder's.
 UPDATE "{schema}".idempotency
 SET state = $6, code = $7, error = $8, changed_at = clock_timestamp()
 WHERE tenant = $1 AND consumer = $2 AND key = $3 AND ticket = $4 AND state IN ('in_flight', $6)
 RETURNING 1;
 
 -- name: idempotency_renew
--- $4 ticket, $6 lease in microseconds. A row if the ticket is the holder's.
+-- $4 ticket, $6 lease in microseconds. Returns a row if the ticket is the holder's.
 UPDATE "{schema}".idempotency
 SET lease_until = clock_timestamp() + $6 * interval '1 microsecond'
 WHERE tenant = $1 AND consumer = $2 AND key = $3 AND ticket = $4 AND state = 'in_flight'
 RETURNING 1;
 
 -- name: idempotency_purge_expired
--- $1 rows at most. A row for each that was removed.
+-- $1 rows at most. Returns a row for each that was removed.
 DELETE FROM "{schema}".idempotency
 WHERE ctid = ANY (ARRAY(
   SELECT ctid FROM "{schema}".idempotency
@@ -74,15 +74,15 @@ WHERE ctid = ANY (ARRAY(
 RETURNING 1;
 
 -- name: idempotency_purge_key
--- A row if it was there.
+-- Returns a row if there was one.
 DELETE FROM "{schema}".idempotency WHERE tenant = $1 AND consumer = $2 AND key = $3 RETURNING 1;
 
 -- name: idempotency_made
--- No row if there is no table.
+-- No row if the table does not exist.
 SELECT 1 WHERE to_regclass('"{schema}".idempotency') IS NOT NULL;
 
 -- name: idempotency_list
--- After $1, $2 and $3; $4 consumer and $5 state, where they are not null; $6 rows.
+-- Rows after $1, $2 and $3; $4 consumer and $5 state, if they are not null; $6 rows.
 SELECT tenant, consumer, key, request_hash, state, ticket, attempts, created_at, changed_at,
        lease_until, expires_at, result, result_digest, code, error
 FROM "{schema}".idempotency
@@ -92,7 +92,7 @@ ORDER BY tenant, consumer, key
 LIMIT $6;
 
 -- name: idempotency_list_of_tenant
--- The same of tenant $1 alone.
+-- The same for tenant $1 only.
 SELECT tenant, consumer, key, request_hash, state, ticket, attempts, created_at, changed_at,
        lease_until, expires_at, result, result_digest, code, error
 FROM "{schema}".idempotency
@@ -102,7 +102,7 @@ ORDER BY consumer, key
 LIMIT $6;
 
 -- name: idempotency_list_of_consumer
--- The same of tenant $1 and consumer $4 alone, who is also $2.
+-- The same for tenant $1 and consumer $4 only; $2 is the same consumer.
 SELECT tenant, consumer, key, request_hash, state, ticket, attempts, created_at, changed_at,
        lease_until, expires_at, result, result_digest, code, error
 FROM "{schema}".idempotency

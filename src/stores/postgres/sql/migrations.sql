@@ -1,8 +1,8 @@
--- Which steps of the schema were made. {table} is the table in which those of one engine are
+-- The steps of the schema that were applied. {table} is the table in which those of one engine are
 -- recorded, and an outbox in the sections whose names say so.
 
 -- name: record_there
--- No row if it is not there.
+-- No row if the table does not exist.
 SELECT 1 WHERE to_regclass('"{schema}".{table}') IS NOT NULL;
 
 -- name: record_make
@@ -17,13 +17,13 @@ CREATE TABLE IF NOT EXISTS "{schema}".{table} (
 );
 
 -- name: record_lacks_checksums
--- A row if an older version made it.
+-- Returns a row if an older version made the table.
 SELECT 1
 WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_attribute
                   WHERE attrelid = '"{schema}".{table}'::regclass AND attname = 'checksum');
 
 -- name: record_add_checksums
--- Only where they are missing: it waits for everybody who reads the record.
+-- Only run if the column is missing: it waits for every reader of the record.
 ALTER TABLE "{schema}".{table} ADD COLUMN checksum text COLLATE "C";
 
 -- name: record_drop
@@ -44,21 +44,23 @@ VALUES ($1, $2, $3, $4, $5);
 DELETE FROM "{schema}".{table} WHERE number = $1 AND outbox = $2;
 
 -- name: outbox_undelivered
--- A row if there is a message that would be lost. Nobody may write between the look and the drop.
+-- Returns a row if there is a message that would be lost. The lock keeps writers out between the
+-- check and the drop.
 LOCK TABLE "{schema}"."{table}_outbox", "{schema}"."{table}_dead" IN ACCESS EXCLUSIVE MODE;
 SELECT 1
 WHERE EXISTS (SELECT FROM "{schema}"."{table}_outbox")
    OR EXISTS (SELECT FROM "{schema}"."{table}_dead");
 
 -- name: saga_active
--- A row if there is a saga that has not ended. Nobody may write between the look and the drop.
+-- Returns a row if there is a saga that has not ended. The lock keeps writers out between the check
+-- and the drop.
 LOCK TABLE "{schema}".saga IN ACCESS EXCLUSIVE MODE;
 SELECT 1
 WHERE EXISTS (SELECT FROM "{schema}".saga WHERE state IN ('running', 'compensating', 'paused'));
 
 -- name: hub_deliveries_open
--- A row if there is a delivery that has not ended, or an event that is not routed yet. Nobody may
--- write between the look and the drop.
+-- Returns a row if there is a delivery that has not ended, or an event that is not routed yet. The
+-- locks keep writers out between the check and the drop.
 LOCK TABLE "{schema}".hub_event, "{schema}".hub_delivery IN ACCESS EXCLUSIVE MODE;
 SELECT 1
 WHERE EXISTS (SELECT FROM "{schema}".hub_delivery WHERE state = 'pending')

@@ -1,10 +1,10 @@
--- Workers, leases and shard owners. All times are judged by clock_timestamp(): now() stands still in
--- a transaction that waits.
+-- Workers, leases and shard owners. All times are compared with clock_timestamp(): now() does not
+-- advance in a transaction that waits.
 
 -- name: scopes_make
--- $1 scopes, $2 shards. Answers with the shards that each scope has. In the order of their names, so
--- that two who join do not wait for each other in a ring. The rows stay locked: a change of the
--- count is waited for.
+-- $1 scopes, $2 shards. Returns the number of shards of each scope. The scopes are locked in the
+-- order of their names, so that two workers that join do not deadlock. The rows stay locked: a
+-- concurrent change of the count waits.
 INSERT INTO "{schema}".scope (name, shards)
 SELECT name, $2::smallint FROM unnest($1::text[]) AS name ORDER BY name COLLATE "C"
 ON CONFLICT DO NOTHING;
@@ -14,7 +14,7 @@ FOR KEY SHARE;
 
 -- name: worker_join
 -- $1 worker, $2 lease in microseconds, $3 scopes, $4 shards. No row if its lease has run out.
--- First, departed workers that own nothing are forgotten.
+-- First, departed workers that own nothing are deleted.
 DELETE FROM "{schema}".worker
 WHERE id IN (SELECT w.id FROM "{schema}".worker w
              WHERE w.lease_until <= clock_timestamp() AND w.id <> $1
@@ -41,7 +41,7 @@ WHERE id = $1 AND lease_until > clock_timestamp()
 RETURNING id;
 
 -- name: worker_leave
--- $1 worker. Not the present time: a clock that steps back must not bring it to life again.
+-- $1 worker. Not the current time: after a clock stepped back, the lease would be valid again.
 UPDATE "{schema}".worker SET lease_until = '-infinity' WHERE id = $1;
 
 -- name: member_withdraw
@@ -65,8 +65,8 @@ WHERE o.scope = $1
 ORDER BY o.shard;
 
 -- name: shards_lock_free
--- $1 scope, $2 shards_max. Only candidates: while a row is waited for or skipped, what this
--- statement knows of its owner may have become old. shards_take judges again, by a snapshot made
+-- $1 scope, $2 shards_max. Returns only candidates: while this statement waits for a row or skips
+-- it, its view of the owner may become outdated. shards_take checks again, with a snapshot made
 -- after the rows were locked.
 SELECT o.shard FROM "{schema}".shard_owner o LEFT JOIN "{schema}".worker w ON w.id = o.owner
 WHERE o.scope = $1 AND (w.id IS NULL OR w.lease_until <= clock_timestamp())
@@ -75,8 +75,8 @@ LIMIT $2
 FOR UPDATE OF o SKIP LOCKED;
 
 -- name: shards_take
--- $1 scope, $2 worker, $3 shards that shards_lock_free has locked. The last column: somebody had it
--- who did not release it clean.
+-- $1 scope, $2 worker, $3 shards that shards_lock_free has locked. The last column: the previous
+-- owner did not release the shard cleanly.
 WITH free AS MATERIALIZED (
   SELECT o.shard, o.owner FROM "{schema}".shard_owner o
   WHERE o.scope = $1 AND o.shard = ANY ($3::smallint[])
@@ -90,8 +90,8 @@ FROM free WHERE o.scope = $1 AND o.shard = free.shard
 RETURNING o.shard, o.epoch, free.owner IS NOT NULL;
 
 -- name: shards_release
--- $1 scope, $2 worker, $3 shards, $4 epochs, $5 whether each is unclean (1), $6 the owner of a shard
--- that is.
+-- $1 scope, $2 worker, $3 shards, $4 epochs, $5 whether each is unclean (1), $6 the owner of an
+-- unclean shard.
 UPDATE "{schema}".shard_owner o SET owner = CASE WHEN given.unclean = 1 THEN $6 END
 FROM unnest($3::smallint[], $4::bigint[], $5::bigint[]) AS given (shard, epoch, unclean)
 WHERE o.scope = $1 AND o.owner = $2 AND o.shard = given.shard AND o.epoch = given.epoch;

@@ -1,23 +1,24 @@
--- Reading one outbox. Native: it is what the speed rests on.
+-- Reading one outbox. Native, because throughput depends on it.
 
 -- name: read
 -- $1 payload_max, $2 shards, $3 lanes, $4 after, $5 rows_max. The first row has the snapshot in
 -- which all others were read, the next transaction id counted from 3 (a snapshot names only those
 -- in progress below the last one that has ended), the transactions that have locked or changed a
 -- row of ownership, and how many shards the outbox has now. Those transactions (settles, and
--- workers that take or leave a shard) bring no message that a read could miss, so reads do not wait
--- for them. A row keeps the number of the last one after its end, when nobody waits for it any
--- more. These rows are never locked in a way that two transactions may share: a number is always
--- that of one. Only rows of this outbox: a replay writes messages while it holds a shard of its
--- own. The shards are compared with the reader's: a reshard beside a running relay gives its shards
--- other keys, and a relay that goes on reading them would deliver the later messages of a key
--- first. The others have the columns that decode.cpp reads: what most messages leave at its default
--- comes as one value, and only where a message does not (of 28 columns one by one, the server took
--- 2.1 µs and libpq 1.5 µs a row). The payload comes along while it is no larger than $1. The lane
--- is bounded from both sides and ordered by, not compared for equality: then the planner may walk
--- the primary key past the rows of all other shards. Its upper bound stands alone: a row comparison
--- ends a walk at its first column only, so that an empty lane walked the whole backlog of its
--- shard.
+-- workers that take or leave a shard) write no message that a read could miss, so reads do not wait
+-- for them. A row keeps the id of the last one after its end, when reads do not wait for it any
+-- more. These rows are never locked in a mode that two transactions may share: an id is always that
+-- of a transaction, not of a multixact. Only the rows of this outbox: a replay writes messages
+-- while it holds a shard of its own scope. The number of shards is compared with the reader's: a
+-- reshard beside a running relay moves keys between shards, and a relay that continued to read its
+-- shards could deliver the later messages of a key first. The other rows have the columns that
+-- decode.cpp reads: columns that usually have their defaults come as one value, which is NULL if
+-- all of them do (as 28 separate columns, they took 2.1 µs a row on the server and 1.5 µs in
+-- libpq). The payload is included if it is not larger than $1. The lane has a lower and an upper
+-- bound and is part of ORDER BY, instead of an equality: then the planner may walk the primary key
+-- past the rows of all other shards. The upper bound is a condition of its own: a row comparison
+-- ends an index scan by its first column only, so that a read of an empty lane scanned the whole
+-- backlog of its shard.
 SELECT 0::int8, pg_current_snapshot(), age('3'::xid)::int8,
        (SELECT string_agg(DISTINCT owner.xmax::text, ',')
         FROM "{schema}".shard_owner AS owner
@@ -54,7 +55,7 @@ CROSS JOIN LATERAL (
 
 -- name: read_due
 -- $1 payload_max, $2 shards, $3 after_due, $4 after, $5 rows_max, $6 how many shards the reader
--- takes the outbox to have. The columns of read. No row once it has been resharded: read says so.
+-- expects. The columns of read. No row after a reshard: read reports it.
 SELECT r.number, NULL, m.*
 FROM unnest($2::int2[], $3::timestamptz[], $4::int8[], $5::int8[])
      WITH ORDINALITY AS r(shard, after_due, after, rows_max, number)
@@ -84,18 +85,19 @@ CROSS JOIN LATERAL (
 WHERE (SELECT o.shards FROM "{schema}".outbox AS o WHERE o.name = '{table}') = $6::int8;
 
 -- name: read_keep_plan
--- Before read and read_due, in their transaction. Planning them takes longer than running them
--- where little is found, so the plan is kept: it may be made while the table is empty and must
--- serve when it is full. What is left to the planner walks along the one index that has their rows
--- in order. It overestimates a sort of the few owners of shards then; without JIT that is all.
+-- Run before read and read_due, in their transaction. Planning them takes longer than running them
+-- if few rows are found, so the plan is kept: it may be made while the table is empty and must be
+-- good when it is full. The planner may only walk the one index that has their rows in order. It
+-- then overestimates the cost of sorting the few shard owners, which has no effect except that it
+-- could enable JIT, so JIT is off.
 SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
        set_config('enable_seqscan', 'off', true),
        set_config('enable_bitmapscan', 'off', true),
        set_config('enable_sort', 'off', true);
 
 -- name: read_lock
--- Before several reads on one snapshot. A reader that waits here for a change of the table has no
--- snapshot yet, and sees what the table was changed to.
+-- Run before several reads on one snapshot. A reader that waits here for a change of the table has
+-- no snapshot yet, and sees the changed table.
 LOCK TABLE "{schema}"."{table}_outbox" IN ACCESS SHARE MODE;
 
 -- name: read_payloads
@@ -113,5 +115,6 @@ ORDER BY seq
 LIMIT $3 + 1;
 
 -- name: read_draw_transaction
--- On its own it ends a transaction with a number, so that snapshots name all before it.
+-- Run on its own, this ends a transaction that has an id, so that snapshots name all transactions
+-- before it.
 SELECT pg_current_xact_id();

@@ -1,11 +1,11 @@
--- What replays take from an outbox.
+-- The statements of replays.
 --
 -- The filter of a job is $1 tenant, $2 topic, $3 aggregate type, $4 key, $5 code, $6 first
--- sequence, $7 last sequence, $8 retrying, $9 from, $10 until. What is NULL fits everything. What
--- has ended is never retrying.
+-- sequence, $7 last sequence, $8 retrying, $9 from, $10 until. A NULL matches everything. An ended
+-- message is never retrying.
 
 -- name: extent_pending
--- How many fit, and the last of them.
+-- The number of matching messages, and the last sequence of them.
 SELECT count(*), coalesce(max(seq), 0) FROM "{schema}"."{table}_outbox"
 WHERE ($1::text IS NULL OR tenant = $1)
   AND ($2::text IS NULL OR topic = $2)
@@ -47,8 +47,8 @@ WHERE ($1::text IS NULL OR tenant = $1)
   AND ($10::timestamptz IS NULL OR ended_at < $10);
 
 -- name: next_ended
--- What a replay job takes next: $11 cursor, $12 last, $13 rows_max, $14 state. One row more than
--- rows_max if more is left.
+-- The messages that a replay job takes next: $11 cursor, $12 last, $13 rows_max, $14 state. One row
+-- more than rows_max if more is left.
 SELECT seq FROM "{schema}"."{table}_dead"
 WHERE state = $14 AND seq > $11 AND seq <= $12
   AND ($1::text IS NULL OR tenant = $1)
@@ -66,7 +66,7 @@ LIMIT $13 + 1
 FOR UPDATE;
 
 -- name: next_done
--- The same of delivered messages.
+-- The same for delivered messages.
 SELECT seq FROM "{schema}"."{table}_archive"
 WHERE seq > $11 AND seq <= $12
   AND ($1::text IS NULL OR tenant = $1)
@@ -85,10 +85,10 @@ FOR UPDATE;
 
 -- name: replay
 -- $1 sequences of locked rows, each once, in the order in which they are replayed; $2 now; $3
--- whether as new: with a header that numbers the replay, put in as text because what others wrote
--- may not be JSON. Answers with those that were replayed: not those whose tenant and id are pending,
--- also since another transaction committed a moment ago. Inserted, then deleted: an UPDATE of the
--- sequence would draw it before the transaction shows in snapshots.
+-- whether as new: with a header that numbers the replay, inserted as text because headers written
+-- by others may not be JSON. Returns those that were replayed; those whose tenant and id are
+-- pending are not, even if another transaction committed them a moment ago. Rows are inserted, then
+-- deleted: an UPDATE of the sequence would draw it before the transaction appears in snapshots.
 WITH asked AS (
   SELECT asked_seq, place FROM unnest($1::int8[]) WITH ORDINALITY AS a(asked_seq, place)
 ),

@@ -1,9 +1,9 @@
--- Settling messages of one outbox. Native: it is what the speed rests on. $1 scope, $2 owner, $3
+-- Settling messages of one outbox. Native, because throughput depends on it. $1 scope, $2 owner, $3
 -- shards and $4 epochs are always the fences: "held" has the shards whose fence holds, and locks
 -- their rows of ownership until the transaction ends. It is MATERIALIZED and joined, or taken as an
--- array: a plain sub-select is no fence under READ COMMITTED, and EXISTS becomes a nested loop. FOR
--- SHARE would do as a fence, but leaves a number that is no transaction's where two hold a row;
--- reads ask for that number (read.sql).
+-- array: a plain sub-select is not a fence under READ COMMITTED, and EXISTS becomes a nested loop.
+-- FOR SHARE would be sufficient as a fence, but two holders of a row would leave a multixact id in
+-- xmax, and reads need the id of a transaction there (read.sql).
 
 -- name: settle_hold
 WITH held AS MATERIALIZED (
@@ -18,11 +18,11 @@ WITH held AS MATERIALIZED (
 SELECT shard, 0::int8 FROM held;
 
 -- name: settle_keep_plan
--- Before every statement that settles, in its transaction: the plan is made once and kept. An
--- outbox is nearly empty most of the time, also when the server last counted its rows, and then the
--- planner does not care whether it looks for a row by its key or compares every row with every
--- item: both seem to cost nothing. So nothing is left to it but a look by the primary key, for a
--- list, and a hash. Costs are as usual: settle_keep_dense_plan may have come before.
+-- Run before every statement that settles, in its transaction: the plan is made once and kept. An
+-- outbox is nearly empty most of the time, also when the server last counted its rows. Then a
+-- look-up by key and a comparison of every row with every item have the same estimated cost, near
+-- zero. So the planner is left with only a look-up by the primary key, for a list, and a hash. The
+-- cost settings are reset to their usual values: settle_keep_dense_plan may have run before.
 SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
        set_config('enable_seqscan', 'off', true),
        set_config('enable_bitmapscan', 'off', true),
@@ -36,7 +36,7 @@ SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
        set_config('cpu_operator_cost', NULL, true);
 
 -- name: settle_plan_as_usual
--- For what follows in the same transaction.
+-- For the statements that follow in the same transaction.
 SELECT set_config('plan_cache_mode', 'force_custom_plan', true),
        set_config('enable_seqscan', 'on', true),
        set_config('enable_bitmapscan', 'on', true),
@@ -45,10 +45,10 @@ SELECT set_config('plan_cache_mode', 'force_custom_plan', true),
        set_config('enable_mergejoin', 'on', true);
 
 -- name: settle_keep_dense_plan
--- Before settle_delete_dense and settle_archive_dense, whose plan is made once and kept, too.
--- Nothing is left to the planner but a bitmap, and there the index that leaves the fewest rows:
--- with these costs all indexes seem to cost nothing, however many rows it thinks there are. Nothing
--- else may be planned so.
+-- Run before settle_delete_dense and settle_archive_dense, whose plan is also made once and kept.
+-- The planner is left with only a bitmap scan, and uses the index that leaves the fewest rows: with
+-- these settings all indexes have a cost near zero, however many rows it estimates. Do not plan any
+-- other statement with them.
 SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
        set_config('enable_seqscan', 'off', true),
        set_config('enable_bitmapscan', 'on', true),
@@ -62,10 +62,10 @@ SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
        set_config('cpu_operator_cost', '0', true);
 
 -- name: settle_delete
--- From $5 on: sequences, shards, ids. The list of sequences stands twice: an equation between two
--- relations may be used for an index, one with a list is. The id is compared in a way that no index
--- serves: the primary key finds the row. One call for each list, side by side: one call for all of
--- them first writes every list down.
+-- From $5 on: sequences, shards, ids. The list of sequences occurs twice: an equality between two
+-- relations may be used for an index, one with a list is used. The id is compared in a way that no
+-- index serves: the primary key finds the row. There is one unnest for each list, side by side: a
+-- single call for all of them would first materialize every list.
 WITH held AS MATERIALIZED (
   SELECT o.shard
   FROM "{schema}".shard_owner AS o
@@ -90,7 +90,7 @@ UNION ALL
 SELECT shard, count(*) FROM gone GROUP BY shard;
 
 -- name: settle_delete_uncounted
--- The same without saying how many of which shard: RETURNING fetches every deleted row again.
+-- The same without the count for each shard: RETURNING fetches every deleted row again.
 WITH held AS MATERIALIZED (
   SELECT o.shard
   FROM "{schema}".shard_owner AS o
@@ -148,11 +148,11 @@ SELECT held_by, count(*) FROM gone GROUP BY held_by;
 
 -- name: settle_delete_dense
 -- From $5 on: sequences, ids, the first and the last sequence, lane. Rows that lie close together
--- are found by walking from the first to the last, page by page: a third fewer instructions a row.
--- Of the rows between the two sequences, those that may be ours are fresh ones of a lane of the
--- shards that are held, by the index they are read by. Which shards are is computed once, with
--- their locks, before any row passes. A list of lanes would not do: the planner may leave it out
--- and walk along the whole of each shard.
+-- are found by walking from the first to the last, page by page, which takes a third fewer
+-- instructions a row. Of the rows between the two sequences it inspects the fresh ones in one lane
+-- of the held shards, by the index they are read by. The held shards are computed once, with their
+-- locks, before any row is scanned. A list of lanes would not work: the planner may leave it out of
+-- the index condition and scan the whole of each shard.
 WITH held AS MATERIALIZED (
   SELECT o.shard
   FROM "{schema}".shard_owner AS o
@@ -170,7 +170,7 @@ WHERE t.seq = item.seq AND t.id IS NOT DISTINCT FROM item.id
   AND t.seq BETWEEN $7 AND $8;
 
 -- name: settle_archive_dense
--- As settle_delete_dense, and $10 attempts.
+-- Like settle_delete_dense, and $10 attempts.
 WITH held AS MATERIALIZED (
   SELECT o.shard
   FROM "{schema}".shard_owner AS o
@@ -209,10 +209,10 @@ SELECT held_by, count(*) FROM gone GROUP BY held_by;
 
 -- name: settle_retry
 -- $5 failures kept; from $6 on: sequences, shards, ids, attempts, whether it waits for a retry,
--- delays in microseconds, whether there is a failure to note, its code and error, targets done. The
--- failures of a row with one more: an earlier one of the same number gives way, the newest are
--- kept. Producers may write any JSON into the column: what is not an array of objects counts as no
--- failure, and no value in it is converted.
+-- delays in microseconds, whether there is a failure to record, its code and error, targets done.
+-- Adds one failure to those of a row: it replaces an earlier one of the same number, and the newest
+-- are kept. Producers may write any JSON into the column: a value that is not an array of objects
+-- counts as no failures, and no value in it is converted.
 WITH held AS MATERIALIZED (
   SELECT o.shard
   FROM "{schema}".shard_owner AS o
@@ -274,9 +274,9 @@ UNION ALL
 SELECT shard, count(*) FROM changed GROUP BY shard;
 
 -- name: settle_bury
--- $5 failures kept; from $6 on: sequences, shards, ids, attempts, states, codes, errors, whether an
--- earlier error stays, notes. A row with a note loses its history: its own result was refused.
--- Answers with the rows, as sql::decode_record reads them.
+-- $5 failures kept; from $6 on: sequences, shards, ids, attempts, states, codes, errors, whether to
+-- keep an earlier error, notes. A row with a note loses its history: its own result was refused.
+-- Returns the rows, as sql::decode_record reads them.
 WITH held AS MATERIALIZED (
   SELECT o.shard
   FROM "{schema}".shard_owner AS o

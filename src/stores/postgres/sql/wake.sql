@@ -1,8 +1,8 @@
--- Waking relays that sleep. A producer sends a NOTIFY only while a flag is up.
+-- Waking sleeping relays. A producer sends a NOTIFY only while a flag is up.
 
 -- name: wake_set_asleep
--- $1 flags, the name of their sequence; $2 sleeper, $3 whether it sleeps. Nothing depends on it
--- after a crash.
+-- $1 flags, the name of their sequence; $2 sleeper, $3 whether it sleeps. The flag need not survive
+-- a crash.
 SELECT set_config('synchronous_commit', 'off', true),
        "{schema}".set_asleep(format('%I.%I', '{schema}', $1::text)::regclass, $2, $3);
 

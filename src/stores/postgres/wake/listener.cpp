@@ -15,7 +15,7 @@ namespace {
 
 constexpr Duration backoff_min = std::chrono::milliseconds(50);
 constexpr Duration backoff_max = std::chrono::seconds(1);
-/// A connection over which nothing came for so long is tried.
+/// A connection that received nothing for this long is checked.
 constexpr Duration silence_max = std::chrono::seconds(10);
 
 const Statement probe{"", "SELECT 1"};
@@ -36,7 +36,7 @@ Listener::Listener(sql::Sections& sections, ConnectSettings settings, Heard hear
 Listener::~Listener() {
   if (thread_.joinable()) {
     const std::uint64_t one = 1;
-    // An eventfd takes it unless its count is full, and then it is readable too.
+    // The write fails only if the count is full; the eventfd is readable then too.
     [[maybe_unused]] const auto written = write(end_, &one, sizeof one);
     thread_.join();
   }

@@ -31,7 +31,7 @@ Sleep::Step Sleep::next(BootTime now, std::optional<std::uint64_t> listening) {
   }
   if (phase_ == Phase::awake || listening != listening_) {
     if (now - found_at_.value_or(*begun_at_) < awake_for) return {Act::look, look_interval};
-    // Without a session that listens, polling is all there is.
+    // Without a listening session, only polling is left.
     return listening ? Step{Act::raise_flag, {}} : Step{Act::sleep, Duration::max()};
   }
   if (phase_ == Phase::falling) return {Act::look, look_interval};

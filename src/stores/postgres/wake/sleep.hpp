@@ -10,51 +10,53 @@
 
 namespace sagabox::postgres {
 
-/// When one reader of an outbox falls asleep and wakes up. Producers send a NOTIFY only while its
-/// flag is up. Decides only: no clock, connection or thread.
+/// Decides when one reader of an outbox falls asleep and wakes up. Producers send a NOTIFY only
+/// while its flag is up. Decides only: no clock, connection or thread.
 ///
-/// The order is what keeps a commit from being missed: the flag goes up, then the reader looks, and
-/// it goes on looking every millisecond until all transactions that its first look could not see
-/// have ended. Whoever inserts later sees the flag, since he reads it after his insert.
+/// The order ensures that no commit is missed: the flag is raised, then the reader looks, and it
+/// looks again every millisecond until all transactions that its first look could not see have
+/// ended. A transaction that inserts later sees the flag, because it reads the flag after its
+/// insert.
 class Sleep {
  public:
-  /// Without work for so long, a reader wants to sleep; until then it looks at every
+  /// A reader without work for this long wants to sleep; until then it looks at every
   /// `look_interval`.
   static constexpr Duration awake_for = std::chrono::milliseconds(20);
   static constexpr Duration look_interval = std::chrono::milliseconds(1);
-  /// Transactions that outlast this are not waited for, also not next time: polling finds them.
+  /// Transactions that outlast this are not waited for, also not the next time: polling finds their
+  /// rows.
   static constexpr Duration open_transactions_max = std::chrono::seconds(1);
-  /// Rows found twice within this time, or so many at once, are load: the flag goes down. One alone
-  /// is worth a NOTIFY.
+  /// Rows found twice within this time, or this many at once, count as load: the flag is lowered. A
+  /// single row is worth a NOTIFY.
   static constexpr Duration load_within = std::chrono::milliseconds(5);
   static constexpr std::size_t load_rows = 32;
-  /// How often the flag is set again while asleep; it is void after ten seconds.
+  /// How often the flag is renewed while asleep; it expires after ten seconds.
   static constexpr Duration flag_interval_default = std::chrono::seconds(3);
 
-  /// Whoever waits so often without a look in between reads nothing: he needs no flag.
+  /// After this many waits without a look in between, the thread is not a reader: it needs no flag.
   static constexpr int waits_without_look_max = 3;
 
   explicit Sleep(Duration flag_interval = flag_interval_default) : flag_interval_(flag_interval) {}
 
   enum class Act : std::uint8_t {
-    look,        ///< after `wait` at the latest
-    raise_flag,  ///< then `raised`, and look
+    look,        ///< after at most `wait`
+    raise_flag,  ///< then call `raised`, and look
     lower_flag,  ///< then sleep
-    sleep,       ///< for `wait` at the longest
+    sleep,       ///< for at most `wait`
   };
   struct Step {
     Act act = Act::look;
     Duration wait{};
   };
 
-  /// `listening` numbers the session that hears NOTIFYs; nothing while there is none.
+  /// `listening` is the number of the session that receives NOTIFYs; nullopt while there is none.
   [[nodiscard]] Step next(BootTime now, std::optional<std::uint64_t> listening);
   void raised(BootTime now, std::uint64_t listening);
 
-  /// A look ended that began after all calls before. True when the flag must go down.
+  /// A look that began after all earlier calls has ended. Returns true if the flag must be lowered.
   [[nodiscard]] bool looked(BootTime now, const spi::Horizon& unseen, std::size_t rows);
 
-  /// Somebody must send NOTIFYs.
+  /// Producers must send NOTIFYs.
   [[nodiscard]] bool flag_is_up() const noexcept { return phase_ != Phase::awake; }
   /// Transactions that did not see the flag may still be open.
   [[nodiscard]] bool is_falling() const noexcept { return phase_ == Phase::falling; }
@@ -71,8 +73,9 @@ class Sleep {
   std::optional<BootTime> found_at_;
   BootTime raised_at_{};
   BootTime falling_since_{};
-  std::optional<std::uint64_t> listening_;  ///< as it was when the flag went up
-  /// What the first look after the flag could not see and is still open; nothing before that look.
+  std::optional<std::uint64_t> listening_;  ///< the session when the flag was raised
+  /// The transactions that the first look after the flag could not see and that are still open;
+  /// nullopt before that look.
   std::optional<std::vector<TransactionId>> open_;
   std::vector<TransactionId> given_up_;
 };

@@ -6,7 +6,7 @@
 namespace sagabox::postgres {
 namespace {
 
-/// Threads that came and went are forgotten; one that comes again begins awake.
+/// Sleeps of threads that ended are dropped; a thread that returns begins awake.
 constexpr std::size_t sleeps_max = 256;
 
 }  // namespace
@@ -76,7 +76,7 @@ void Wake::raise_flag(Place& at, const Listener::Session& session) {
       return;
     }
   }
-  // An error: not asleep, and the next call tries again.
+  // On an error the reader is not asleep, and the next call tries again.
   at.bell.wait(Sleep::awake_for);
 }
 
@@ -111,13 +111,13 @@ void Wake::lower_flag(Flags& flags) {
   const std::lock_guard change(flags.change);
   {
     const std::lock_guard lock(flags.mutex);
-    // The flag is the process's: another of its threads may still need it.
+    // The flag belongs to the process: another of its threads may still need it.
     if (std::ranges::any_of(flags.sleeps,
                             [](const auto& one) { return one.second.flag_is_up(); })) {
       return;
     }
   }
-  // An error: the flag runs out.
+  // An error is ignored: the flag expires.
   if (const auto session = listener_.session()) (void)set_flag(flags, *session, false);
 }
 

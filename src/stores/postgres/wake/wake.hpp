@@ -20,12 +20,12 @@
 
 namespace sagabox::postgres {
 
-/// What readers wait for: rows of an outbox, commands of sagas …
+/// A source that readers wait for: rows of an outbox, commands of sagas …
 struct WatchedFeed {
-  /// What a NOTIFY about it carries: the name of an outbox, or another one.
+  /// The payload of its NOTIFYs: the name of an outbox, or another name.
   std::string name;
-  /// The sequence that says who sleeps, see schema_wake.cpp. Feeds in one table may share it: a
-  /// NOTIFY is sent for each that is committed to while a reader of any of them sleeps.
+  /// The sequence that records the sleepers, see schema_wake.cpp. Feeds in one table may share it:
+  /// a NOTIFY is sent for each feed that is committed to while a reader of any of them sleeps.
   std::string flags;
 
   static WatchedFeed outbox(const TableName& table) {
@@ -33,23 +33,23 @@ struct WatchedFeed {
   }
 };
 
-/// Wakes readers when something was committed: those of this process at once, and those that sleep
-/// by NOTIFY. One connection listens for all feeds of a store. Without NOTIFY, commits of other
-/// processes are found by polling. Thread-safe.
+/// Wakes readers after a commit: those of this process at once, and sleeping ones by NOTIFY. One
+/// connection listens for all feeds of a store. Without NOTIFY, commits of other processes are
+/// found by polling. Thread-safe.
 class Wake {
  public:
   /// `flag_interval`: see `Sleep`.
   Wake(sql::Sections& sections, Context& context,
        Duration flag_interval = Sleep::flag_interval_default);
 
-  /// Returns early where the reader should look, see `Sleep`.
+  /// Returns early if the reader should look, see `Sleep`.
   void wait(const WatchedFeed& feed, Duration timeout);
   void ring(const WatchedFeed& feed);
 
-  /// The calling thread has read fresh rows: what it could not see, and how many there were.
+  /// The calling thread has read fresh rows; `unseen` is what it could not see.
   void looked(const WatchedFeed& feed, const spi::Horizon& unseen, std::size_t rows);
 
-  /// The flag of the calling thread has gone up, and transactions that did not see it may be open.
+  /// The flag of the calling thread is up, and transactions that did not see it may be open.
   [[nodiscard]] bool is_falling_asleep(const WatchedFeed& feed);
 
   void wait(const TableName& table, Duration timeout) { wait(WatchedFeed::outbox(table), timeout); }
@@ -60,7 +60,7 @@ class Wake {
 
  private:
   struct Place;
-  /// Who of this process sleeps by one sequence of flags.
+  /// The threads of this process that use one flag sequence.
   struct Flags {
     using Sleeper = std::pair<const Place*, std::thread::id>;
     explicit Flags(std::string of_sequence) : sequence(std::move(of_sequence)) {}
@@ -68,7 +68,7 @@ class Wake {
     std::mutex mutex;
     /// A thread may wait for several feeds in turn.
     std::map<Sleeper, Sleep> sleeps;
-    /// Held while the flag is changed for a reason that must still be true then.
+    /// Held while the flag is changed, so that the reason for the change still holds.
     std::mutex change;
   };
   struct Place {
@@ -92,7 +92,7 @@ class Wake {
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<Flags>, std::less<>> flags_;
   std::map<std::string, std::unique_ptr<Place>, std::less<>> places_;
-  Listener listener_;  // last: its thread uses the others
+  Listener listener_;  // last member: its thread uses the others
 };
 
 }  // namespace sagabox::postgres

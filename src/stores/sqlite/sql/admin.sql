@@ -1,4 +1,4 @@
--- What operators see of an outbox and do to its messages.
+-- What operators can see of an outbox and do to its messages.
 --
 -- A record is state, sequence, shard, attempts, replays, written_at, due, retrying, ended_at, code,
 -- error, note, history, bytes of the payload; the columns of the message and its digest; whether it
@@ -30,13 +30,13 @@ SELECT max(seq, coalesce((SELECT place FROM "{table}_pending"
 FROM sagabox_outbox WHERE name = '{table}';
 
 -- name: admin_horizon
--- Nothing keeps SQLite from clearing up.
+-- No transaction keeps SQLite from reusing pages.
 SELECT NULL, NULL;
 
 -- name: list_pending
 -- The filter is ?1 to ?10, as in replay.sql. ?11 after, ?12 rows_max, ?13 whether payloads are
--- wanted; they come too where the digest is still to be made of them. So many of each lane, the
--- first of them all.
+-- wanted; they are also read if the digest must be computed from them. Reads rows_max of each lane,
+-- and returns the first of all.
 WITH found AS MATERIALIZED (
   SELECT * FROM (SELECT place, seq FROM "{table}_pending"
     WHERE place > ?11 AND place < 35184372088832
@@ -164,8 +164,8 @@ SELECT 'done', seq, 0, attempts, replays, written_at, NULL, 0, ended_at, code, e
 FROM "{table}_archive" WHERE id = ?1 AND (?2 IS NULL OR tenant = ?2);
 
 -- name: lock_pending
--- ?1 ids, ?2 tenant or NULL. There is one writer: what is found stays as it is until the
--- transaction ends.
+-- ?1 ids, ?2 tenant or NULL. There is one writer, so the rows do not change until the transaction
+-- ends.
 SELECT 'pending', seq, 0, attempts, replays, written_at, due, retrying, NULL, code, error, NULL,
   history, length(payload), id, tenant, topic, aggregate_type, aggregate_id, key, priority,
   is_json, content_type, headers, occurred_at, not_before, traceparent, tracestate, request_id,
@@ -193,7 +193,7 @@ WHERE id IN (SELECT value FROM json_each(?1)) AND (?2 IS NULL OR tenant = ?2)
 ORDER BY seq;
 
 -- name: quarantine_pending
--- ?1 sequences, ?2 note, ?3 now, ?4 ids. Answers with the sequences.
+-- ?1 sequences, ?2 note, ?3 now, ?4 ids. Returns the sequences.
 UPDATE sagabox_outbox
 SET seq = max(seq, moved.last),
     gone = gone + moved.row_count,
@@ -221,7 +221,7 @@ WHERE id IN (SELECT value FROM json_each(?4)) AND seq IN (SELECT value FROM json
 RETURNING place & 35184372088831;
 
 -- name: quarantine_dead
--- ?1 sequences of dead messages, ?2 note, ?3 now. Answers with the sequences.
+-- ?1 sequences of dead messages, ?2 note, ?3 now. Returns the sequences.
 UPDATE sagabox_outbox
 SET dead = dead - moved.row_count, quarantined = quarantined + moved.row_count
 FROM (SELECT count(*) AS row_count FROM "{table}_dead"
@@ -232,8 +232,9 @@ WHERE seq IN (SELECT value FROM json_each(?1))
 RETURNING seq;
 
 -- name: release
--- ?1 sequences, ?2 now. Under its own sequence, among those that wait: a forward read has passed
--- its place. Answers with those that were released: not those whose tenant and id are pending.
+-- ?1 sequences, ?2 now. A row keeps its sequence and goes to the waiting rows, because forward
+-- reads have passed it. Returns those that were released; those whose tenant and id are pending are
+-- not.
 CREATE TEMP TABLE IF NOT EXISTS sagabox_released (seq INTEGER PRIMARY KEY);
 DELETE FROM temp.sagabox_released;
 INSERT INTO temp.sagabox_released (seq)
@@ -263,8 +264,8 @@ WHERE name = '{table}';
 SELECT seq FROM temp.sagabox_released;
 
 -- name: purge_pending
--- ?1 not younger than this, ?2 rows_max, ?3 whether the rows are to be told. Answers with one row
--- or more: whether there is more than the batch, how many were deleted, and a record if asked.
+-- ?1 not younger than this, ?2 rows_max, ?3 whether to return the rows. Returns one row or more:
+-- whether there is more than the batch, how many were deleted, and a record if requested.
 CREATE TEMP TABLE IF NOT EXISTS sagabox_purged (key INTEGER PRIMARY KEY, nth INTEGER NOT NULL);
 DELETE FROM temp.sagabox_purged;
 INSERT INTO temp.sagabox_purged (key, nth)
@@ -322,9 +323,9 @@ LEFT JOIN (
 DELETE FROM "{table}_dead" WHERE seq IN (SELECT key FROM temp.sagabox_purged WHERE nth <= ?2);
 
 -- name: purge_done
--- Oldest first. Nothing ends before it is written, and what is written later has a higher
--- sequence: the walk ends with the first that was written too late, or with a full batch. So no
--- index by time is needed.
+-- Oldest first. No message ends before it is written, and later messages have higher sequences: the
+-- scan ends with the first that was written too late, or with a full batch. So no index by time is
+-- needed.
 CREATE TEMP TABLE IF NOT EXISTS sagabox_purged (key INTEGER PRIMARY KEY, nth INTEGER NOT NULL);
 DELETE FROM temp.sagabox_purged;
 INSERT INTO temp.sagabox_purged (key, nth)
@@ -357,8 +358,8 @@ LEFT JOIN (
 DELETE FROM "{table}_archive" WHERE seq IN (SELECT key FROM temp.sagabox_purged WHERE nth <= ?2);
 
 -- name: strays
--- ?1 rows_max. The table checks every place; this finds what came in around the check. Answers
--- with sequence, id and what is wrong.
+-- ?1 rows_max. The table checks every place; this finds rows that bypassed the check. Returns
+-- sequence, id and what is wrong.
 SELECT seq, id, 'pending, but in no place that relays read'
 FROM "{table}_pending" WHERE place < 1
 UNION ALL

@@ -1,7 +1,7 @@
--- The audit log. Texts are blobs: they may have any bytes.
+-- The audit log. Texts are blobs: they may contain any bytes.
 
 -- name: audit_lock_head
--- Where the log ends. There is one writer: it stays so until the transaction ends.
+-- The end of the log. There is one writer: it does not change until the transaction ends.
 SELECT number, hash FROM sagabox_audit_head;
 
 -- name: audit_head

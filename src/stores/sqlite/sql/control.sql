@@ -43,7 +43,7 @@ WHERE outbox = ?1
 ORDER BY id;
 
 -- name: job_lock
--- ?2 id. The job stays as it is until the transaction ends.
+-- ?2 id. The job does not change until the transaction ends.
 SELECT id, state, from_state, tenant, topic, aggregate_type, key, code, ended_from, ended_until,
   first, last_wanted, retrying, cursor, last, rate_max, matched, replayed, actor, error, created_at,
   changed_at, skipped, as_new
@@ -72,7 +72,7 @@ RETURNING id, state, from_state, tenant, topic, aggregate_type, key, code, ended
   changed_at, skipped, as_new;
 
 -- name: fence_hold
--- ?1 scope, ?2 shard, ?3 owner, ?4 epoch. A row if the owner holds the shard; it does so until the
--- transaction ends.
+-- ?1 scope, ?2 shard, ?3 owner, ?4 epoch. Returns a row if the owner holds the shard; it keeps it
+-- until the transaction ends.
 SELECT shard FROM sagabox_owner
 WHERE scope = ?1 AND shard = ?2 AND owner = ?3 AND epoch = ?4;

@@ -1,4 +1,4 @@
--- What the doctor asks.
+-- The queries of the doctor.
 
 -- name: doctor_indexes
 SELECT name FROM sqlite_schema WHERE type = 'index';
@@ -7,7 +7,7 @@ SELECT name FROM sqlite_schema WHERE type = 'index';
 SELECT count(*) FROM sagabox_audit_head;
 
 -- name: last_sequence
--- The last sequence that was given out: of the normal lane, or of what is not in it.
+-- The last sequence that was assigned: the last of the normal lane, or the last outside of it.
 SELECT max(seq, coalesce((SELECT place FROM "{table}_pending"
                           WHERE place >= 105553116266496
                           ORDER BY place DESC LIMIT 1) - 105553116266496, 0))
@@ -20,5 +20,5 @@ PRAGMA journal_mode;
 SELECT page_count, freelist_count FROM pragma_page_count, pragma_freelist_count;
 
 -- name: doctor_check
--- "ok", or the first damage that is found. Takes long on a large file.
+-- Returns "ok", or the first damage found. Takes long on a large file.
 PRAGMA quick_check(1);

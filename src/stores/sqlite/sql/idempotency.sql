@@ -1,8 +1,8 @@
 -- Records of requests. ?1 tenant, ?2 consumer, ?3 key. Times are microseconds.
 
 -- name: idempotency_take
--- ?4 hash, ?5 ticket, ?6 lease, ?7 ttl, ?8 now. Inserts the request or takes a free record over. No
--- row if something stands in the way.
+-- ?4 hash, ?5 ticket, ?6 lease, ?7 ttl, ?8 now. Inserts the request or takes over a free record. No
+-- row if another record blocks it.
 INSERT INTO sagabox_idempotency AS known
   (tenant, consumer, key, request_hash, ticket, created_at, changed_at, lease_until, expires_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?8, ?8, ?8 + ?6, ?8 + ?7)
@@ -26,14 +26,14 @@ WHERE known.state = 'released'
 RETURNING attempts, created_at, changed_at;
 
 -- name: idempotency_look
--- ?4 now. What stands in the way, and when it was looked at.
+-- ?4 now. The record that blocks the request, and the current time.
 SELECT ?4, tenant, consumer, key, request_hash, state, ticket, attempts, created_at, changed_at,
        lease_until, expires_at, result, result_digest, code, error
 FROM sagabox_idempotency
 WHERE tenant = ?1 AND consumer = ?2 AND key = ?3;
 
 -- name: idempotency_finish
--- ?4 ticket, ?5 now, ?6 result, ?7 its digest. A row if the ticket is the holder's.
+-- ?4 ticket, ?5 now, ?6 result, ?7 its digest. Returns a row if the ticket is the holder's.
 UPDATE sagabox_idempotency
 SET state = 'succeeded', result = ?6, result_digest = ?7, changed_at = ?5
 WHERE tenant = ?1 AND consumer = ?2 AND key = ?3 AND ticket = ?4
@@ -41,21 +41,21 @@ WHERE tenant = ?1 AND consumer = ?2 AND key = ?3 AND ticket = ?4
 RETURNING 1;
 
 -- name: idempotency_fail
--- ?4 ticket, ?5 now, ?6 state, ?7 code, ?8 error. A row if the ticket is the holder's.
+-- ?4 ticket, ?5 now, ?6 state, ?7 code, ?8 error. Returns a row if the ticket is the holder's.
 UPDATE sagabox_idempotency
 SET state = ?6, code = ?7, error = ?8, changed_at = ?5
 WHERE tenant = ?1 AND consumer = ?2 AND key = ?3 AND ticket = ?4 AND state IN ('in_flight', ?6)
 RETURNING 1;
 
 -- name: idempotency_renew
--- ?4 ticket, ?5 now, ?6 lease. A row if the ticket is the holder's.
+-- ?4 ticket, ?5 now, ?6 lease. Returns a row if the ticket is the holder's.
 UPDATE sagabox_idempotency
 SET lease_until = ?5 + ?6
 WHERE tenant = ?1 AND consumer = ?2 AND key = ?3 AND ticket = ?4 AND state = 'in_flight'
 RETURNING 1;
 
 -- name: idempotency_purge_expired
--- ?1 rows at most, ?2 now. A row for each that was removed.
+-- ?1 rows at most, ?2 now. Returns a row for each that was removed.
 DELETE FROM sagabox_idempotency
 WHERE (tenant, consumer, key) IN (
   SELECT tenant, consumer, key FROM sagabox_idempotency
@@ -65,15 +65,15 @@ WHERE (tenant, consumer, key) IN (
 RETURNING 1;
 
 -- name: idempotency_purge_key
--- A row if it was there.
+-- Returns a row if there was one.
 DELETE FROM sagabox_idempotency WHERE tenant = ?1 AND consumer = ?2 AND key = ?3 RETURNING 1;
 
 -- name: idempotency_made
--- No row if there is no table.
+-- No row if the table does not exist.
 SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'sagabox_idempotency';
 
 -- name: idempotency_list
--- After ?1, ?2 and ?3; ?4 consumer and ?5 state, where they are not null; ?6 rows.
+-- Rows after ?1, ?2 and ?3; ?4 consumer and ?5 state, if they are not null; ?6 rows.
 SELECT tenant, consumer, key, request_hash, state, ticket, attempts, created_at, changed_at,
        lease_until, expires_at, result, result_digest, code, error
 FROM sagabox_idempotency
@@ -83,7 +83,7 @@ ORDER BY tenant, consumer, key
 LIMIT ?6;
 
 -- name: idempotency_list_of_tenant
--- The same of tenant ?1 alone.
+-- The same for tenant ?1 only.
 SELECT tenant, consumer, key, request_hash, state, ticket, attempts, created_at, changed_at,
        lease_until, expires_at, result, result_digest, code, error
 FROM sagabox_idempotency
@@ -93,7 +93,7 @@ ORDER BY consumer, key
 LIMIT ?6;
 
 -- name: idempotency_list_of_consumer
--- The same of tenant ?1 and consumer ?4 alone, who is also ?2.
+-- The same for tenant ?1 and consumer ?4 only; ?2 is the same consumer.
 SELECT tenant, consumer, key, request_hash, state, ticket, attempts, created_at, changed_at,
        lease_until, expires_at, result, result_digest, code, error
 FROM sagabox_idempotency

@@ -1,11 +1,11 @@
--- Writing messages into one outbox, on a connection of ours or of the caller's.
+-- Writing messages into one outbox, on the store's own or the caller's connection.
 
 -- name: insert_lock
--- ?1 outbox. Changes nothing, but waits for the right to write.
+-- ?1 outbox. Changes nothing, but waits for the write lock.
 UPDATE sagabox_outbox SET seq = seq WHERE name = ?1;
 
 -- name: insert_last
--- The last sequence that was given out: the last of the normal lane, or of what is not in it. The
+-- The last sequence that was assigned: the last of the normal lane, or the last outside of it. The
 -- rows of the normal lane have places from 105553116266496 on.
 SELECT max(seq, coalesce((SELECT place FROM "{table}_pending"
                           WHERE place >= 105553116266496
@@ -15,12 +15,12 @@ FROM sagabox_outbox
 WHERE name = '{table}';
 
 -- name: insert_known
--- ?1 outbox. No row if there is none of that name.
+-- ?1 outbox. No row if it does not exist.
 SELECT 1 FROM sagabox_outbox WHERE name = ?1;
 
 -- name: insert_one
--- ?1 place, ?2 id, ?3 due, ?4 written_at, then the columns of the message. Nothing happens where
--- the id is pending.
+-- ?1 place, ?2 id, ?3 due, ?4 written_at, then the columns of the message. No-op if the id is
+-- pending.
 INSERT INTO "{table}_pending" (
   place, id, due, written_at, tenant, topic, aggregate_type, aggregate_id, key, priority, is_json,
   digest, content_type, headers, occurred_at, not_before, traceparent, tracestate, request_id,
@@ -30,9 +30,9 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?
 ON CONFLICT (id, tenant) DO NOTHING;
 
 -- name: insert_plain
--- A message with nothing but topic, key and payload: place, id, written_at, topic, key, digest,
--- occurred_at, payload. Nothing happens where the id is pending. OR FAIL: what a statement that
--- fails has written is removed by insert_undo, and needs no journal of its own.
+-- A message with only topic, key and payload: place, id, written_at, topic, key, digest,
+-- occurred_at, payload. No-op if the id is pending. OR FAIL: the rows of a failed statement are
+-- removed by insert_undo, so it needs no statement journal.
 INSERT OR FAIL INTO "{table}_pending" (
   place, id, written_at, tenant, topic, aggregate_type, key, priority, is_json, digest,
   content_type, occurred_at, payload)
@@ -41,7 +41,7 @@ VALUES
 ON CONFLICT (id, tenant) DO NOTHING;
 
 -- name: insert_plains
--- The same for sixteen messages: a statement for each would open and close the tables for each.
+-- The same for sixteen messages: one statement for each would open and close the tables each time.
 INSERT OR FAIL INTO "{table}_pending" (
   place, id, written_at, tenant, topic, aggregate_type, key, priority, is_json, digest,
   content_type, occurred_at, payload)
@@ -65,7 +65,7 @@ VALUES
 ON CONFLICT (id, tenant) DO NOTHING;
 
 -- name: insert_ended
--- ?1 id, ?2 tenant. The newest of those that are dead, quarantined or retained.
+-- ?1 id, ?2 tenant. The newest of the dead, quarantined or retained ones.
 SELECT seq FROM "{table}_archive" WHERE id = ?1 AND tenant = ?2
 UNION ALL
 SELECT seq FROM "{table}_dead" WHERE id = ?1 AND tenant = ?2
@@ -77,7 +77,7 @@ LIMIT 1;
 SELECT seq FROM "{table}_pending" WHERE id = ?1 AND tenant = ?2;
 
 -- name: insert_note
--- ?1 outbox, ?2 how many wait, ?3 the last sequence of what is not in the normal lane.
+-- ?1 outbox, ?2 how many wait, ?3 the last sequence outside of the normal lane.
 UPDATE sagabox_outbox SET waiting = waiting + ?2, seq = max(seq, ?3) WHERE name = ?1;
 
 -- name: insert_undo

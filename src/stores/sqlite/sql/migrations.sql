@@ -1,8 +1,8 @@
--- Which steps of the schema were made. {table} is the table in which those of one engine are
+-- The steps of the schema that were applied. {table} is the table in which those of one engine are
 -- recorded, and an outbox in the sections whose names say so.
 
 -- name: record_there
--- No row if it is not there.
+-- No row if the table does not exist.
 SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '{table}';
 
 -- name: record_make
@@ -16,7 +16,7 @@ CREATE TABLE IF NOT EXISTS {table} (
 ) STRICT, WITHOUT ROWID;
 
 -- name: record_lacks_checksums
--- A row if an older version made it.
+-- Returns a row if an older version made the table.
 SELECT 1
 WHERE NOT EXISTS (SELECT 1 FROM pragma_table_info('{table}') WHERE name = 'checksum');
 
@@ -27,8 +27,8 @@ ALTER TABLE {table} ADD COLUMN checksum TEXT;
 DROP TABLE {table};
 
 -- name: record_read
--- The record of an older version has no column "checksum". The name means that of "step" then,
--- which is NULL.
+-- The record of an older version has no column "checksum". The name then refers to the column of
+-- "step", which is NULL.
 SELECT number, outbox, applied_at,
   (SELECT checksum FROM {table} AS own WHERE own.number = step.number AND own.outbox = step.outbox)
 FROM (SELECT number, outbox, applied_at, NULL AS checksum FROM {table}) AS step;
@@ -42,17 +42,17 @@ INSERT INTO {table} (number, outbox, name, checksum, applied_at) VALUES (?1, ?2,
 DELETE FROM {table} WHERE number = ?1 AND outbox = ?2;
 
 -- name: outbox_undelivered
--- A row if there is a message that would be lost.
+-- Returns a row if there is a message that would be lost.
 SELECT 1
 WHERE EXISTS (SELECT 1 FROM "{table}_pending") OR EXISTS (SELECT 1 FROM "{table}_dead");
 
 -- name: saga_active
--- A row if there is a saga that has not ended.
+-- Returns a row if there is a saga that has not ended.
 SELECT 1
 WHERE EXISTS (SELECT 1 FROM sagabox_saga WHERE state IN ('running', 'compensating', 'paused'));
 
 -- name: hub_deliveries_open
--- A row if there is a delivery that has not ended, or an event that is not routed yet.
+-- Returns a row if there is a delivery that has not ended, or an event that is not routed yet.
 SELECT 1
 WHERE EXISTS (SELECT 1 FROM sagabox_hub_delivery WHERE state = 'pending')
    OR EXISTS (SELECT 1 FROM sagabox_hub_delivery WHERE state = 'waiting')

@@ -1,4 +1,4 @@
--- Reading and settling one outbox. Native: they are what the speed rests on.
+-- Reading and settling one outbox. Native, because throughput depends on them.
 
 -- name: read
 -- ?1 place after, ?2 last place of the lane, ?3 rows_max.
@@ -21,7 +21,7 @@ ORDER BY due, place
 LIMIT ?4 + 1;
 
 -- name: read_retrying_keys
--- ?1 place after, ?2 last place, ?3 rows_max. Retries are among the rows that wait.
+-- ?1 place after, ?2 last place, ?3 rows_max. Retries are among the waiting rows.
 SELECT place, key, tenant
 FROM "{table}_pending"
 WHERE place > ?1 AND place <= ?2 AND retrying AND key IS NOT NULL
@@ -29,17 +29,17 @@ ORDER BY place
 LIMIT ?3 + 1;
 
 -- name: settle_remove
--- ?1 place, ?2 id; empty where the id of the row cannot be read: the place is enough then.
+-- ?1 place, ?2 id; empty if the id of the row cannot be read: the place is enough then.
 DELETE FROM "{table}_pending" WHERE place = ?1 AND ?2 IN (id, '');
 
 -- name: settle_remove_run
--- ?1 first place, ?2 last place. sagabox_expected() is a function of the connection: whether the
--- settle names this row.
+-- ?1 first place, ?2 last place. sagabox_expected() is a function of the connection that returns
+-- whether the settle names this row.
 DELETE FROM "{table}_pending" WHERE place BETWEEN ?1 AND ?2 AND sagabox_expected(place, id);
 
 -- name: settle_archive_run
--- ?1 first place, ?2 last place, ?3 now, ?4 attempts. OR FAIL: a settle that fails is rolled back
--- as a whole, and needs no journal of this statement alone.
+-- ?1 first place, ?2 last place, ?3 now, ?4 attempts. OR FAIL: a failed settle is rolled back as a
+-- whole, so this statement needs no statement journal.
 INSERT OR FAIL INTO "{table}_archive" (
   seq, ended_at, attempts, failed_for_good, replays, written_at, code, error, history,
   id, tenant, topic, aggregate_type, aggregate_id, key, priority, is_json, digest, content_type,
@@ -52,7 +52,7 @@ WHERE place BETWEEN ?1 AND ?2 AND sagabox_expected(place, id)
 ORDER BY place;
 
 -- name: settle_failures
--- ?1 place, ?2 id; empty where the id of the row cannot be read.
+-- ?1 place, ?2 id; empty if the id of the row cannot be read.
 SELECT failed_for_good, code, error, history FROM "{table}_pending"
 WHERE place = ?1 AND ?2 IN (id, '');
 

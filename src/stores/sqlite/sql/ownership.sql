@@ -1,4 +1,5 @@
--- Owner and epoch of each shard. Whether an owner lives, the locks of the operating system say.
+-- Owner and epoch of each shard. Whether an owner is alive is shown by the locks of the operating
+-- system.
 
 -- name: places
 -- ?1 scope.

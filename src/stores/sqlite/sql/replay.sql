@@ -1,11 +1,11 @@
--- What replays take from an outbox.
+-- The statements of replays.
 --
 -- The filter of a job is ?1 tenant, ?2 topic, ?3 aggregate type, ?4 key, ?5 code, ?6 first
--- sequence, ?7 last sequence, ?8 retrying, ?9 from, ?10 until. What is NULL fits everything. What
--- has ended is never retrying.
+-- sequence, ?7 last sequence, ?8 retrying, ?9 from, ?10 until. A NULL matches everything. An ended
+-- message is never retrying.
 
 -- name: extent_pending
--- How many fit, and the last of them.
+-- The number of matching messages, and the last sequence of them.
 SELECT count(*), coalesce(max(seq), 0) FROM "{table}_pending"
 WHERE (?1 IS NULL OR tenant = ?1)
   AND (?2 IS NULL OR topic = ?2)
@@ -46,8 +46,8 @@ WHERE (?1 IS NULL OR tenant = ?1)
   AND (?10 IS NULL OR ended_at < ?10);
 
 -- name: next_ended
--- What a replay job takes next: ?11 cursor, ?12 last, ?13 rows_max, ?14 state. One row more than
--- rows_max if more is left.
+-- The messages that a replay job takes next: ?11 cursor, ?12 last, ?13 rows_max, ?14 state. One row
+-- more than rows_max if more is left.
 SELECT seq FROM "{table}_dead"
 WHERE state = ?14 AND seq > ?11 AND seq <= ?12
   AND (?1 IS NULL OR tenant = ?1)
@@ -64,7 +64,7 @@ ORDER BY seq
 LIMIT ?13 + 1;
 
 -- name: next_done
--- The same of delivered messages.
+-- The same for delivered messages.
 SELECT seq FROM "{table}_archive"
 WHERE seq > ?11 AND seq <= ?12
   AND (?1 IS NULL OR tenant = ?1)
@@ -82,8 +82,9 @@ LIMIT ?13 + 1;
 
 -- name: replay
 -- ?1 sequences, in the order in which they are replayed; ?2 now; ?3 whether as new: with a header
--- that numbers the replay. Answers with those that were replayed: not those whose tenant and id are
--- pending. Sequences are given out without gaps, and the row of the outbox counts what moves.
+-- that numbers the replay. Returns those that were replayed; those whose tenant and id are pending
+-- are not. Sequences are assigned without gaps, and the row of the outbox counts the moved
+-- messages.
 CREATE TEMP TABLE IF NOT EXISTS sagabox_replayed (
   seq INTEGER PRIMARY KEY,
   new_seq INTEGER NOT NULL,

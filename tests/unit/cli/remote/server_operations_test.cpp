@@ -230,9 +230,10 @@ TEST(ServerOperationsAnswers, WhatIsNoDaemonIsTold) {
   const auto told = [](HttpAnswer answer) {
     return scripted({std::move(answer)})->tables().error().text();
   };
-  EXPECT_EQ(told({200, "text/html", "hello"}),
-            "CONFIG.INVALID: http://host is no sagabox daemon: it answered /v1/stores with 200 and "
-            "\"text/html\"; check --server");
+  EXPECT_EQ(
+      told({200, "text/html", "hello"}),
+      "CONFIG.INVALID: http://host is not a sagabox daemon: it answered /v1/stores with 200 and "
+      "\"text/html\"; check --server");
   EXPECT_EQ(told({502, "text/html", "bad"}),
             "PROVIDER.UNAVAILABLE: what stands before the daemon at http://host answered 502");
   EXPECT_EQ(told({401, "application/problem+json", R"({"code":"AUTH.DENIED","detail":"no key"})"}),

@@ -98,7 +98,7 @@ TEST_F(RestEnqueue, SaysWhichFieldIsWrongAndWhatWouldBeRight) {
             code + "priority: \"urgent\"; give high, normal or low");
   EXPECT_EQ(refused(R"({"topic":"t","payload":1,"not_before":"tomorrow"})"),
             code +
-                "not_before: \"tomorrow\" is no time; give a time like "
+                "not_before: \"tomorrow\" is not a time; give a time like "
                 "\"2026-01-01T00:00:00Z\"");
   EXPECT_EQ(refused(R"({"topic":"t","payload":1,"headers":{"a":1}})"),
             code + "headers.a: is a number; give a string");

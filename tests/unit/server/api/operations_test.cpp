@@ -39,12 +39,12 @@ TEST_F(RestMessages, QueriesAreReadStrictly) {
   const std::string code = "400 REQUEST.INVALID ";
   EXPECT_EQ(refused("limit=0"), code + "limit: \"0\"; give a whole number from 1 to 1000");
   EXPECT_EQ(refused("state=lost"), code +
-                                       "state: is no state; give pending, done, dead or "
+                                       "state: is not a state; give pending, done, dead or "
                                        "quarantined");
   EXPECT_EQ(refused("code=X"),
             code + "code: is not an error code; give one like PROVIDER.REJECTED");
   EXPECT_EQ(refused("from=now"),
-            code + "from: \"now\" is no time; give one like 2026-01-01T00:00:00Z");
+            code + "from: \"now\" is not a time; give one like 2026-01-01T00:00:00Z");
   EXPECT_EQ(refused("retrying=1"), code + "retrying: \"1\"; give true or false");
   EXPECT_EQ(refused("topic=a&topic=b"), code + "\"topic\": given twice; give it once");
   EXPECT_EQ(refused("topic=%2"), code + "the query has a % without two hex digits after it");
@@ -152,7 +152,7 @@ TEST_F(RestDeadLetters, AreShownThoughTheirIdIsPendingAgain) {
   EXPECT_EQ(shown("messages/" + id + "?state=dead"), sequence);
   EXPECT_EQ(get("/v1/tables/orders/messages/" + id + "?state=done").status, 404U);
   EXPECT_EQ(refusal(get("/v1/tables/orders/messages/" + id + "?state=lost")),
-            "400 REQUEST.INVALID state: is no state; give pending, done, dead or "
+            "400 REQUEST.INVALID state: is not a state; give pending, done, dead or "
             "quarantined");
 }
 
