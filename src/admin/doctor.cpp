@@ -166,12 +166,13 @@ class Examination {
       add(Severity::error, what + "; the next owner of their shards delivers them again",
           std::move(cure));
     }
-    const auto& set_aside = facts_.set_aside;
-    if (set_aside.count == 0) return;
+    const auto& quarantined_results = facts_.quarantined_results;
+    if (quarantined_results.count == 0) return;
     add(Severity::warning,
-        plural(set_aside.count, "message is", "messages are") + (set_aside.more ? " or more" : "") +
+        plural(quarantined_results.count, "message is", "messages are") +
+            (quarantined_results.more ? " or more" : "") +
             " quarantined because the database refused the result, the first " +
-            set_aside.first.id.str() + ": " + clean(set_aside.first.note),
+            quarantined_results.first.id.str() + ": " + clean(quarantined_results.first.note),
         "sagabox outbox list --state quarantined" + of_table() + ", then sagabox explain ID");
   }
 

@@ -27,7 +27,7 @@ struct UnroutedFacts {
 };
 
 /// Quarantined because the store refused their result.
-struct SetAsideFacts {
+struct QuarantinedFacts {
   std::uint64_t count = 0;
   bool more = false;      ///< not all quarantined messages were checked
   MessageRecord first{};  ///< if there is one
@@ -44,7 +44,7 @@ struct TableFacts {
   std::vector<spi::Stray> strays{};  ///< when looked for
   RefusedFacts refused{};            ///< none where only the store was asked
   UnroutedFacts unrouted{};          ///< the same
-  SetAsideFacts set_aside{};
+  QuarantinedFacts quarantined_results{};
 };
 
 /// The most severe first; texts do not name the table.

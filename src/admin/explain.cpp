@@ -87,7 +87,7 @@ class Answer {
 
   void quarantined() {
     answer_.state = ended("set aside") + attempts();
-    if (tells_of_refused_result(record_.note)) return set_aside_as_refused();
+    if (tells_of_refused_result(record_.note)) return quarantined_as_refused();
     const std::string failure = failure_text(record_);
     std::string why = record_.note.empty() ? "set aside without a note" : line(record_.note);
     if (!failure.empty()) why += " (last failure: " + failure + ")";
@@ -95,7 +95,7 @@ class Answer {
     answer_.next = "release it: it becomes pending again under its own sequence; or replay it";
   }
 
-  void set_aside_as_refused() {
+  void quarantined_as_refused() {
     because(Why::quarantined, clean_error(record_.note, note_bytes_max));
     answer_.next = tells_of_delivery(record_.note)
                        ? "nothing has to be sent; a release or a replay would deliver it again"

@@ -1,6 +1,6 @@
 #include "assembly/configuration_file.hpp"
 
-#include "assembly/given_reader.hpp"
+#include "assembly/config_reader.hpp"
 #include "assembly/settings_of_stores.hpp"
 #include "assembly/yaml_file.hpp"
 #include "core/masked_url.hpp"
@@ -130,10 +130,10 @@ Configured read(const std::string& text, const std::string& name, const std::str
       configured.problems);
   auto known = variables_elsewhere;
   known.insert(known.end(), variables.used().begin(), variables.used().end());
-  if (given.shape == Given::Shape::nothing || given.shape == Given::Shape::map) {
+  if (given.shape == ConfigNode::Shape::nothing || given.shape == ConfigNode::Shape::map) {
     add_environment(environment, known, given, configured.problems);
   }
-  read_given(given, folder, configured);
+  read_config(given, folder, configured);
   fill_in(configured, environment, unsaid);
   for (auto& problem : configured.problems) problem = configured.secrets.masked(problem);
   sort_by_line(configured.problems);

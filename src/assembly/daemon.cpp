@@ -231,12 +231,12 @@ LevelledLog::LevelledLog(const LogOptions& options) : level_(options.level) {
   lines_ = stderr_log(all);
 }
 
-Daemon::Daemon(const Configuration& configuration, const Surroundings& surroundings)
-    : surroundings_(surroundings),
-      own_log_(surroundings.log == nullptr ? std::make_unique<LevelledLog>(configuration.log)
+Daemon::Daemon(const Configuration& configuration, const DaemonDependencies& dependencies)
+    : dependencies_(dependencies),
+      own_log_(dependencies.log == nullptr ? std::make_unique<LevelledLog>(configuration.log)
                                            : nullptr),
       outages_(std::make_unique<OutageLog>(
-          surroundings.log == nullptr ? *own_log_ : *surroundings.log, *surroundings.clock)),
+          dependencies.log == nullptr ? *own_log_ : *dependencies.log, *dependencies.clock)),
       log_(outages_.get()),
       metrics_(PrometheusMetrics::create(configuration.metrics.prefix, *log_)),
       credentials_(
@@ -244,9 +244,9 @@ Daemon::Daemon(const Configuration& configuration, const Surroundings& surroundi
       configuration_(configuration) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::make(const Configuration& configuration,
-                                             const Surroundings& surroundings) {
+                                             const DaemonDependencies& dependencies) {
   try {
-    return std::unique_ptr<Daemon>(new Daemon(configuration, surroundings));
+    return std::unique_ptr<Daemon>(new Daemon(configuration, dependencies));
   } catch (const Failure& failure) {
     return failure.error();
   }
@@ -266,8 +266,8 @@ Status Daemon::open() {
 }
 
 Result<std::unique_ptr<Daemon>> Daemon::open(const Configuration& configuration,
-                                             const Surroundings& surroundings) {
-  auto daemon = make(configuration, surroundings);
+                                             const DaemonDependencies& dependencies) {
+  auto daemon = make(configuration, dependencies);
   if (!daemon.ok()) return daemon;
   if (auto opened = (*daemon)->open(); !opened.ok()) return opened.error();
   return daemon;
@@ -313,13 +313,13 @@ std::vector<Error> Daemon::check(const Configuration& configuration) {
   add(check_saga_retention(configuration), problems);
   check_store_urls(configuration, problems);
   std::vector<std::string> not_looked_at;
-  RouteSurroundings surroundings{.show = [](const sagabox::Delivery&) { return done(); }};
+  RouteDependencies dependencies{.show = [](const sagabox::Delivery&) { return done(); }};
   if (!configuration.sagas.definitions.empty()) {
     const auto store = saga_store(configuration);
     if (!store.ok()) problems.push_back(store.error());
     const auto read = read_definitions(configuration.sagas);
     if (read.ok()) {
-      surroundings.saga_definitions = definition_names(*read);
+      dependencies.saga_definitions = definition_names(*read);
       if (auto limits = check_saga_limits(configuration.sagas, *read); !limits.ok()) {
         problems.push_back(limits.error());
       }
@@ -328,12 +328,12 @@ std::vector<Error> Daemon::check(const Configuration& configuration) {
       not_looked_at = {"saga", "saga-reply"};
     }
   }
-  if (auto hub = check_hub(configuration, surroundings); !hub.ok()) {
+  if (auto hub = check_hub(configuration, dependencies); !hub.ok()) {
     problems.push_back(hub.error());
     not_looked_at.emplace_back("hub");
   }
   // Routes to a part with errors would only repeat them.
-  for (auto& problem : route_problems(configuration, surroundings, not_looked_at)) {
+  for (auto& problem : route_problems(configuration, dependencies, not_looked_at)) {
     problems.push_back(std::move(problem));
   }
   return problems;
@@ -349,8 +349,8 @@ Status Daemon::open_tracing() {
   auto options = configuration_.tracing.otlp;
   options.metrics = metrics_.get();
   options.log = log_;
-  options.clock = surroundings_.clock;
-  options.random = surroundings_.random;
+  options.clock = dependencies_.clock;
+  options.random = dependencies_.random;
   auto exporter = OtlpExporter::open(std::move(options));
   if (!exporter.ok()) {
     return Error{exporter.error().code, "tracing: " + exporter.error().message};
@@ -359,8 +359,8 @@ Status Daemon::open_tracing() {
   return {};
 }
 
-RouteSurroundings Daemon::route_surroundings() {
-  return {.show = surroundings_.show,
+RouteDependencies Daemon::route_dependencies() {
+  return {.show = dependencies_.show,
           .saga_store = saga_store_,
           .saga_definitions = definition_names(definitions_),
           .hub_store = hub_store_,
@@ -368,14 +368,14 @@ RouteSurroundings Daemon::route_surroundings() {
           .credentials = credentials_,
           .metrics = metrics_.get(),
           .log = log_,
-          .clock = surroundings_.clock,
-          .random = surroundings_.random};
+          .clock = dependencies_.clock,
+          .random = dependencies_.random};
 }
 
 Status Daemon::open_all() {
   if (auto opened = open_tracing(); !opened.ok()) return opened;
   if (auto opened = open_stores(); !opened.ok()) return opened;
-  auto router = open_routes(configuration_, route_surroundings());
+  auto router = open_routes(configuration_, route_dependencies());
   if (!router.ok()) return router.error();
   sink_ = std::make_shared<SwitchingSink>(std::move(*router));
   if (auto opened = open_tables(); !opened.ok()) return opened;
@@ -438,8 +438,8 @@ Status Daemon::open_sagas() {
   auto options = configuration_.sagas.options;
   options.metrics = metrics_.get();
   options.log = log_;
-  options.clock = surroundings_.clock;
-  options.random = surroundings_.random;
+  options.clock = dependencies_.clock;
+  options.random = dependencies_.random;
   options.breaker = configuration_.traffic.breaker;
   options.limits.transports = configuration_.traffic.transport_limits;
   options.limits.tenant = configuration_.traffic.tenant_limits;
@@ -449,7 +449,7 @@ Status Daemon::open_sagas() {
   add_call_secrets(configuration_.sagas, definitions_, options);
   if (std::ranges::any_of(definitions_, has_http_step)) {
     auto http =
-        open_named_transport("http", "sagas.definitions", configuration_, route_surroundings());
+        open_named_transport("http", "sagas.definitions", configuration_, route_dependencies());
     if (!http.ok()) return http.error();
     options.transports.emplace("http", *std::move(http));
   }
@@ -467,10 +467,10 @@ Status Daemon::open_sagas() {
 
 Status Daemon::open_hub() {
   if (hub_store_ == nullptr) return {};
-  auto surroundings = route_surroundings();
+  auto dependencies = route_dependencies();
   // Tenants choose the targets of the hub: they could read our credentials.
-  surroundings.credentials = nullptr;
-  auto hub = DaemonHub::open(*hub_store_, configuration_, surroundings);
+  dependencies.credentials = nullptr;
+  auto hub = DaemonHub::open(*hub_store_, configuration_, dependencies);
   if (!hub.ok()) return hub.error();
   hub_ = std::move(hub).value();
   return {};
@@ -480,16 +480,16 @@ Result<std::shared_ptr<Outbox>> Daemon::open_table(Store& store, const TableSett
   auto options = table.options;
   options.metrics = metrics_.get();
   options.log = log_;
-  options.clock = surroundings_.clock;
-  options.random = surroundings_.random;
+  options.clock = dependencies_.clock;
+  options.random = dependencies_.random;
   options.sequences = true;  // the REST API returns them
   if (spans_) {
     options.interceptors.push_back(
         trace_deliveries({.spans = spans_.get(),
                           .sample_ratio = configuration_.tracing.sample_ratio,
                           .dispatch_timeout = options.dispatch_timeout,
-                          .clock = surroundings_.clock,
-                          .random = surroundings_.random}));
+                          .clock = dependencies_.clock,
+                          .random = dependencies_.random}));
   }
   const auto shared = [](Result<Outbox> opened) -> Result<std::shared_ptr<Outbox>> {
     if (!opened.ok()) return opened.error();
@@ -533,7 +533,7 @@ Status Daemon::start_upkeep() {
                                           .interval = configuration.idempotency.purge_interval,
                                           .metrics = metrics_.get(),
                                           .log = log_,
-                                          .clock = surroundings_.clock});
+                                          .clock = dependencies_.clock});
     if (!started.ok()) return Error{started.error().code, started.error().message};
     upkeep = std::move(*started);
   }
@@ -595,7 +595,7 @@ Result<Daemon::Reloaded> Daemon::reload(const Configuration& next) {
   }
   const auto old = sink_->router();
   if (any(Change::routing)) {
-    auto router = open_routes(made, route_surroundings());
+    auto router = open_routes(made, route_dependencies());
     if (!router.ok()) return router.error();
     credentials_->change(made.transports.http.tenant_credentials);
     sink_->change(std::move(*router));

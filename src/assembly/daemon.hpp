@@ -23,7 +23,7 @@
 namespace sagabox::assembly {
 
 /// Dependencies that a daemon does not create itself.
-struct Surroundings {
+struct DaemonDependencies {
   /// The function of the target `fn:show`.
   Listener show{};
   /// Null: lines on standard error, as configured. Otherwise it must outlive the daemon.
@@ -68,13 +68,13 @@ class Daemon {
 
   /// Makes a daemon with its log and its metrics, but opens nothing: it has no tables yet.
   static Result<std::unique_ptr<Daemon>> make(const Configuration& configuration,
-                                              const Surroundings& surroundings);
+                                              const DaemonDependencies& dependencies);
   /// Opens everything; delivers nothing yet. After an error nothing is open, and it may be called
   /// again. STORAGE.UNAVAILABLE: a store cannot be reached now.
   Status open();
   /// Calls `make` and `open`.
   static Result<std::unique_ptr<Daemon>> open(const Configuration& configuration,
-                                              const Surroundings& surroundings);
+                                              const DaemonDependencies& dependencies);
   /// Every error that `open` would find without a store; connects to nothing. Each text begins with
   /// the path of a setting.
   static std::vector<Error> check(const Configuration& configuration);
@@ -118,13 +118,13 @@ class Daemon {
     std::unique_ptr<IdempotencyUpkeep> upkeep{};  ///< while the daemon runs
   };
 
-  Daemon(const Configuration& configuration, const Surroundings& surroundings);
+  Daemon(const Configuration& configuration, const DaemonDependencies& dependencies);
   Status open_all();
   void close_all();
   void watch_stores();
   Status open_stores();
   Status open_tables();
-  [[nodiscard]] RouteSurroundings route_surroundings();
+  [[nodiscard]] RouteDependencies route_dependencies();
   Status open_tracing();
   Status start_upkeep();
   Status open_sagas();
@@ -133,7 +133,7 @@ class Daemon {
   Status reopen(std::size_t number, const TableSettings& settings);
   [[nodiscard]] bool running() const;
 
-  const Surroundings surroundings_;
+  const DaemonDependencies dependencies_;
   std::unique_ptr<LevelledLog> own_log_;
   std::unique_ptr<OutageLog> outages_;
   Logger* log_;

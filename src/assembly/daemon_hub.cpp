@@ -30,7 +30,7 @@ class UnderWay {
   const std::uint32_t number_;
 };
 
-HubOptions engine_options(const Configuration& configuration, const RouteSurroundings& surroundings,
+HubOptions engine_options(const Configuration& configuration, const RouteDependencies& dependencies,
                           const OpenTransports& transports) {
   auto options = configuration.hub.options;
   options.roles.clear();
@@ -41,20 +41,20 @@ HubOptions engine_options(const Configuration& configuration, const RouteSurroun
   options.transports = transports;
   options.breaker = configuration.traffic.breaker;
   options.event_types = configuration.hub.catalogue();
-  options.spans = surroundings.spans;
+  options.spans = dependencies.spans;
   options.trace_sample_ratio = configuration.tracing.sample_ratio;
-  options.metrics = surroundings.metrics;
-  options.log = surroundings.log;
-  options.clock = surroundings.clock;
-  options.random = surroundings.random;
+  options.metrics = dependencies.metrics;
+  options.log = dependencies.log;
+  options.clock = dependencies.clock;
+  options.random = dependencies.random;
   return options;
 }
 
 Result<OpenTransports> hub_transports(const Configuration& configuration,
-                                      const RouteSurroundings& surroundings) {
+                                      const RouteDependencies& dependencies) {
   OpenTransports transports;
   for (const auto& name : configuration.hub.transports) {
-    auto transport = open_named_transport(name, "hub.transports", configuration, surroundings);
+    auto transport = open_named_transport(name, "hub.transports", configuration, dependencies);
     if (!transport.ok()) return transport.error();
     transports.emplace(name, *std::move(transport));
   }
@@ -97,30 +97,30 @@ Result<std::string> hub_store(const Configuration& configuration) {
                    "; write one of " + names};
 }
 
-Status check_hub(const Configuration& configuration, const RouteSurroundings& surroundings) {
+Status check_hub(const Configuration& configuration, const RouteDependencies& dependencies) {
   if (!configuration.hub.enabled) return {};
   if (const auto store = hub_store(configuration); !store.ok()) return store.error();
-  const auto transports = hub_transports(configuration, surroundings);
+  const auto transports = hub_transports(configuration, dependencies);
   return transports.ok() ? Status() : Status(transports.error());
 }
 
 Result<std::unique_ptr<DaemonHub>> DaemonHub::open(Store& store, const Configuration& configuration,
-                                                   const RouteSurroundings& surroundings) {
+                                                   const RouteDependencies& dependencies) {
   if (!store.hub()) {
     return Error{Code::config_invalid,
                  "hub.store: " + store.name() + " has no delivery hub; name another store"};
   }
-  std::unique_ptr<DaemonHub> hub(new DaemonHub(store, configuration.hub, surroundings));
+  std::unique_ptr<DaemonHub> hub(new DaemonHub(store, configuration.hub, dependencies));
   if (!configuration.hub.secret_key.empty()) {
     auto box = delivery::SecretBox::create(configuration.hub.secret_key);
     if (!box.ok()) return Error{box.error().code, "hub.secret_key: " + box.error().message};
     hub->box_ = std::make_unique<const delivery::SecretBox>(std::move(box).value());
   }
   hub->types_ = configuration.hub.catalogue();
-  auto transports = hub_transports(configuration, surroundings);
+  auto transports = hub_transports(configuration, dependencies);
   if (!transports.ok()) return transports.error();
   hub->transports_ = std::move(transports).value();
-  auto engine = Hub::create(store, engine_options(configuration, surroundings, hub->transports_));
+  auto engine = Hub::create(store, engine_options(configuration, dependencies, hub->transports_));
   if (!engine.ok()) return Error{engine.error().code, "hub: " + engine.error().message};
   hub->engine_.emplace(std::move(engine).value());
   return hub;
@@ -133,7 +133,7 @@ Result<ProbeReport> DaemonHub::probe(const EndpointProbe& probe) {
   }
   const delivery::ProbeParts parts{.transports = transports_,
                                    .box = box_.get(),
-                                   .clock = *surroundings_.clock,
+                                   .clock = *dependencies_.clock,
                                    .random = secret_random()};
   delivery::Subscription subscription(probe.subscription);
   subscription.settings.timeout = std::min(subscription.settings.timeout, probe_timeout_max);

@@ -23,14 +23,14 @@ Result<std::string> hub_store(const Configuration& configuration);
 
 /// Checks whether the hub of this configuration could be opened, if it is enabled; connects to
 /// nothing.
-Status check_hub(const Configuration& configuration, const RouteSurroundings& surroundings);
+Status check_hub(const Configuration& configuration, const RouteDependencies& dependencies);
 
 /// The delivery hub of a daemon. The store must outlive it.
 class DaemonHub {
  public:
   /// Makes its tables, opens its transports; connects to nothing and delivers nothing yet.
   static Result<std::unique_ptr<DaemonHub>> open(Store& store, const Configuration& configuration,
-                                                 const RouteSurroundings& surroundings);
+                                                 const RouteDependencies& dependencies);
 
   Status start() { return engine_->start(); }
   /// TX.TIMEOUT if something was still running.
@@ -58,12 +58,12 @@ class DaemonHub {
   static constexpr Duration probe_timeout_max = std::chrono::seconds(15);
 
  private:
-  DaemonHub(Store& store, HubSettings settings, RouteSurroundings surroundings)
-      : store_(store), settings_(std::move(settings)), surroundings_(std::move(surroundings)) {}
+  DaemonHub(Store& store, HubSettings settings, RouteDependencies dependencies)
+      : store_(store), settings_(std::move(settings)), dependencies_(std::move(dependencies)) {}
 
   Store& store_;
   const HubSettings settings_;
-  const RouteSurroundings surroundings_;
+  const RouteDependencies dependencies_;
   std::unique_ptr<const delivery::SecretBox> box_;  // null: no key
   OpenTransports transports_;
   EventTypes types_;

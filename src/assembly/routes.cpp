@@ -19,58 +19,58 @@ namespace {
 
 using Opened = Result<std::unique_ptr<spi::Transport>>;
 
-Opened open_functions(const Configuration&, const RouteSurroundings& surroundings) {
-  auto functions = std::make_unique<Functions>(FunctionsOptions{.clock = surroundings.clock});
-  if (surroundings.show) {
-    if (auto added = functions->add("show", surroundings.show); !added.ok()) return added.error();
+Opened open_functions(const Configuration&, const RouteDependencies& dependencies) {
+  auto functions = std::make_unique<Functions>(FunctionsOptions{.clock = dependencies.clock});
+  if (dependencies.show) {
+    if (auto added = functions->add("show", dependencies.show); !added.ok()) return added.error();
   }
   return std::unique_ptr<spi::Transport>(std::move(functions));
 }
 
-Opened open_file(const Configuration&, const RouteSurroundings& surroundings) {
-  return file::open({.clock = surroundings.clock});
+Opened open_file(const Configuration&, const RouteDependencies& dependencies) {
+  return file::open({.clock = dependencies.clock});
 }
 
-Opened open_sagas(const Configuration& configuration, const RouteSurroundings& surroundings) {
-  if (surroundings.saga_definitions.empty()) {
+Opened open_sagas(const Configuration& configuration, const RouteDependencies& dependencies) {
+  if (dependencies.saga_definitions.empty()) {
     return Error{Code::config_invalid,
                  "a route to sagas needs the definitions of this daemon; name their files under "
                  "sagas.definitions"};
   }
-  return saga::open({.store = surroundings.saga_store,
-                     .definitions = surroundings.saga_definitions,
+  return saga::open({.store = dependencies.saga_store,
+                     .definitions = dependencies.saga_definitions,
                      .reply_secret = configuration.sagas.options.reply_secret,
                      .reply_secret_before = configuration.sagas.options.reply_secret_before,
-                     .log = surroundings.log,
-                     .clock = surroundings.clock,
-                     .random = surroundings.random});
+                     .log = dependencies.log,
+                     .clock = dependencies.clock,
+                     .random = dependencies.random});
 }
 
-Opened open_hub(const Configuration& configuration, const RouteSurroundings& surroundings) {
+Opened open_hub(const Configuration& configuration, const RouteDependencies& dependencies) {
   if (!configuration.hub.enabled) {
     return Error{Code::config_invalid,
                  "a route to the hub needs the hub of this daemon; set hub.enabled"};
   }
-  return hub::open({.store = surroundings.hub_store,
+  return hub::open({.store = dependencies.hub_store,
                     .event_types = configuration.hub.catalogue(),
-                    .log = surroundings.log,
-                    .clock = surroundings.clock,
-                    .random = surroundings.random});
+                    .log = dependencies.log,
+                    .clock = dependencies.clock,
+                    .random = dependencies.random});
 }
 
 template <auto member, auto open>
-Opened open_as_said(const Configuration& configuration, const RouteSurroundings& surroundings) {
+Opened open_as_said(const Configuration& configuration, const RouteDependencies& dependencies) {
   auto options = configuration.transports.*member;
-  options.clock = surroundings.clock;
+  options.clock = dependencies.clock;
   return open(std::move(options));
 }
 
 #ifdef SAGABOX_HTTP
-Opened open_http(const Configuration& configuration, const RouteSurroundings& surroundings) {
+Opened open_http(const Configuration& configuration, const RouteDependencies& dependencies) {
   http::Options options = configuration.transports.http;
-  options.clock = surroundings.clock;
-  if (surroundings.credentials) {
-    options.credentials = [book = surroundings.credentials](const std::string& tenant,
+  options.clock = dependencies.clock;
+  if (dependencies.credentials) {
+    options.credentials = [book = dependencies.credentials](const std::string& tenant,
                                                             const std::string& host) {
       return book->find(tenant, host);
     };
@@ -81,7 +81,7 @@ Opened open_http(const Configuration& configuration, const RouteSurroundings& su
 
 struct Way {
   std::string_view name;
-  Opened (*open)(const Configuration&, const RouteSurroundings&);
+  Opened (*open)(const Configuration&, const RouteDependencies&);
 };
 
 constexpr std::array ways{
@@ -153,10 +153,10 @@ std::string transport_of(const TargetOptions& target) {
 
 Result<std::shared_ptr<spi::Transport>> open_named_transport(
     const std::string& name, const std::string& path, const Configuration& configuration,
-    const RouteSurroundings& surroundings) {
+    const RouteDependencies& dependencies) {
   const auto* const way = find_way(name);
   if (way == nullptr) return unknown_transport(name, path);
-  auto transport = way->open(configuration, surroundings);
+  auto transport = way->open(configuration, dependencies);
   if (!transport.ok()) {
     return Error{transport.error().code, "transports." + name + ": " + transport.error().message};
   }
@@ -164,10 +164,10 @@ Result<std::shared_ptr<spi::Transport>> open_named_transport(
 }
 
 Result<OpenTransports> open_transports(const Configuration& configuration,
-                                       const RouteSurroundings& surroundings) {
+                                       const RouteDependencies& dependencies) {
   OpenTransports transports;
   for (const auto& [name, path] : names_in(configuration)) {
-    auto transport = open_named_transport(name, path, configuration, surroundings);
+    auto transport = open_named_transport(name, path, configuration, dependencies);
     if (!transport.ok()) return transport.error();
     transports.emplace(name, *std::move(transport));
   }
@@ -175,7 +175,7 @@ Result<OpenTransports> open_transports(const Configuration& configuration,
 }
 
 std::vector<Error> route_problems(const Configuration& configuration,
-                                  const RouteSurroundings& surroundings,
+                                  const RouteDependencies& dependencies,
                                   std::span<const std::string> not_looked_at) {
   const auto looked_at = [&](const std::string& name) {
     return std::ranges::find(not_looked_at, name) == not_looked_at.end();
@@ -184,7 +184,7 @@ std::vector<Error> route_problems(const Configuration& configuration,
   auto options = configuration.traffic;
   for (const auto& [name, path] : names_in(configuration)) {
     if (!looked_at(name)) continue;
-    auto transport = open_named_transport(name, path, configuration, surroundings);
+    auto transport = open_named_transport(name, path, configuration, dependencies);
     if (transport.ok()) {
       options.transports.emplace(name, *std::move(transport));
     } else if (find_way(name) != nullptr) {
@@ -218,20 +218,20 @@ std::vector<Error> route_problems(const Configuration& configuration,
     problems.push_back(std::move(problem));
   }
   if (!problems.empty() || !not_looked_at.empty()) return problems;
-  if (const auto router = open_routes(configuration, surroundings); !router.ok()) {
+  if (const auto router = open_routes(configuration, dependencies); !router.ok()) {
     problems.push_back(router.error());
   }
   return problems;
 }
 
 Result<std::shared_ptr<Router>> open_routes(const Configuration& configuration,
-                                            const RouteSurroundings& surroundings) {
+                                            const RouteDependencies& dependencies) {
   auto options = configuration.traffic;
-  options.metrics = surroundings.metrics;
-  options.log = surroundings.log;
-  options.clock = surroundings.clock;
+  options.metrics = dependencies.metrics;
+  options.log = dependencies.log;
+  options.clock = dependencies.clock;
   for (const auto& route : configuration.routes) options.routes.push_back(route.options);
-  auto transports = open_transports(configuration, surroundings);
+  auto transports = open_transports(configuration, dependencies);
   if (!transports.ok()) return transports.error();
   options.transports = std::move(*transports);
   return Router::open(std::move(options));

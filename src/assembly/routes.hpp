@@ -16,7 +16,7 @@
 namespace sagabox::assembly {
 
 /// What routes need from their process.
-struct RouteSurroundings {
+struct RouteDependencies {
   Listener show{};
   Store* saga_store = nullptr;  ///< null: nothing is sent to sagas
   std::vector<std::string> saga_definitions{};
@@ -35,13 +35,13 @@ struct RouteSurroundings {
 Result<std::shared_ptr<spi::Transport>> open_named_transport(const std::string& name,
                                                              const std::string& path,
                                                              const Configuration& configuration,
-                                                             const RouteSurroundings& surroundings);
+                                                             const RouteDependencies& dependencies);
 
 /// The transports that the routes name, by the part before the colon of a target. Connects to
 /// nothing.
 using OpenTransports = std::map<std::string, std::shared_ptr<spi::Transport>, std::less<>>;
 Result<OpenTransports> open_transports(const Configuration& configuration,
-                                       const RouteSurroundings& surroundings);
+                                       const RouteDependencies& dependencies);
 /// The name of the transport of a target.
 std::string transport_of(const TargetOptions& target);
 
@@ -49,11 +49,11 @@ std::string transport_of(const TargetOptions& target);
 /// path of a setting. Connects to nothing. Targets of the transports `not_looked_at` are not
 /// checked.
 std::vector<Error> route_problems(const Configuration& configuration,
-                                  const RouteSurroundings& surroundings,
+                                  const RouteDependencies& dependencies,
                                   std::span<const std::string> not_looked_at = {});
 
 /// A router with its own transports, those that the routes name. Connects to nothing.
 Result<std::shared_ptr<Router>> open_routes(const Configuration& configuration,
-                                            const RouteSurroundings& surroundings);
+                                            const RouteDependencies& dependencies);
 
 }  // namespace sagabox::assembly

@@ -1,6 +1,6 @@
 #include "assembly/saga_file.hpp"
 
-#include "assembly/given_reader.hpp"
+#include "assembly/config_reader.hpp"
 #include "assembly/yaml_file.hpp"
 #include "saga/definition_reader.hpp"
 
@@ -10,21 +10,21 @@
 namespace sagabox::assembly {
 namespace {
 
-saga::DefinitionNode node_of(Given given) {
+saga::DefinitionNode node_of(ConfigNode given) {
   using Shape = saga::DefinitionNode::Shape;
   saga::DefinitionNode node{
       .text = std::move(given.text), .is_string = given.in_quotes, .line = given.line};
   switch (given.shape) {
-    case Given::Shape::nothing:
+    case ConfigNode::Shape::nothing:
       node.shape = Shape::nothing;
       break;
-    case Given::Shape::text:
+    case ConfigNode::Shape::text:
       node.shape = Shape::text;
       break;
-    case Given::Shape::list:
+    case ConfigNode::Shape::list:
       node.shape = Shape::list;
       break;
-    case Given::Shape::map:
+    case ConfigNode::Shape::map:
       node.shape = Shape::map;
       break;
   }

@@ -6,17 +6,17 @@
 
 namespace sagabox::assembly {
 
-const Given* Given::find(std::string_view key) const {
+const ConfigNode* ConfigNode::find(std::string_view key) const {
   const auto found =
       std::ranges::find_if(members, [&](const Member& member) { return member.key == key; });
   return found == members.end() ? nullptr : &found->value;
 }
 
-Given& Given::at(std::string_view key) {
+ConfigNode& ConfigNode::at(std::string_view key) {
   if (shape == Shape::list) {
     // A list of names is read as a map without values.
     for (auto& member : members) {
-      member.key = std::exchange(member.value, Given{.from = member.value.from}).text;
+      member.key = std::exchange(member.value, ConfigNode{.from = member.value.from}).text;
     }
   }
   if (shape == Shape::text) {

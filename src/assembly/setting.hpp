@@ -13,7 +13,7 @@
 namespace sagabox::assembly {
 
 /// A value from a file or the environment, before it is interpreted.
-struct Given {
+struct ConfigNode {
   enum class Shape : std::uint8_t { nothing, text, list, map };
   struct Member;
 
@@ -24,15 +24,15 @@ struct Given {
   bool in_quotes = false;       ///< a text of a file: not a number, true or false
   std::size_t line = 0;         ///< in a file; 0: unknown
 
-  [[nodiscard]] const Given* find(std::string_view key) const;
+  [[nodiscard]] const ConfigNode* find(std::string_view key) const;
   /// Returns the member with this key, and makes it if needed; turns this into a map.
-  Given& at(std::string_view key);
+  ConfigNode& at(std::string_view key);
 };
 
-struct Given::Member {
+struct ConfigNode::Member {
   std::string key{};
   std::string from{};
-  Given value{};
+  ConfigNode value{};
   std::size_t line = 0;  ///< of the key in a file; 0: unknown
 };
 

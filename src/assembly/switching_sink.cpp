@@ -129,7 +129,7 @@ void SwitchingSink::recall(spi::DispatchResults& results, Shard shard) {
   }
   for (const auto& [dispatch, to] : recalled) {
     auto result = spi::Dispatched{.outcome = retry_after(again_after, Attempt::not_spent),
-                                  .put_off = class_of(*dispatch.message).has_value(),
+                                  .deferred = class_of(*dispatch.message).has_value(),
                                   .done = dispatch.done};
     result.outcome.code = Code::provider_unavailable;
     result.outcome.error = "the routes are being changed";

@@ -75,7 +75,7 @@ class YamlFile {
   YamlFile(std::string name, const YamlText& text_of, std::vector<std::string>& problems)
       : name_(std::move(name)), text_of_(text_of), problems_(problems) {}
 
-  Given read(const std::string& text) {
+  ConfigNode read(const std::string& text) {
     try {
       refuse_more(text);
       return convert(YAML::Load(text), 0);
@@ -107,8 +107,8 @@ class YamlFile {
   }
 
   /// Aliases may nest more deeply than the text.
-  Given convert(const YAML::Node& node, std::size_t depth) {
-    Given given{.from = at(node.Mark()), .line = line_of(node.Mark())};
+  ConfigNode convert(const YAML::Node& node, std::size_t depth) {
+    ConfigNode given{.from = at(node.Mark()), .line = line_of(node.Mark())};
     if (depth > depth_max) {
       problems_.push_back(given.from + ": its aliases lead deeper than " +
                           std::to_string(depth_max) + " levels; no setting does");
@@ -123,12 +123,12 @@ class YamlFile {
       case YAML::NodeType::Null:
         break;
       case YAML::NodeType::Scalar:
-        given.shape = Given::Shape::text;
+        given.shape = ConfigNode::Shape::text;
         given.text = text_of_ ? text_of_(node.Scalar(), given.from) : node.Scalar();
         given.in_quotes = node.Tag() == "!";
         break;
       case YAML::NodeType::Sequence:
-        given.shape = Given::Shape::list;
+        given.shape = ConfigNode::Shape::list;
         for (const auto& one : node) {
           given.members.push_back({.from = at(one.Mark()), .value = convert(one, depth + 1)});
         }
@@ -140,8 +140,8 @@ class YamlFile {
     return given;
   }
 
-  void convert_map(const YAML::Node& node, Given& given, std::size_t depth) {
-    given.shape = Given::Shape::map;
+  void convert_map(const YAML::Node& node, ConfigNode& given, std::size_t depth) {
+    given.shape = ConfigNode::Shape::map;
     std::set<std::string> known;
     for (const auto& member : node) {
       const auto from = at(member.first.Mark());
@@ -157,7 +157,7 @@ class YamlFile {
       }
       auto value = convert(member.second, depth);
       // A value on the following lines has the position of its key.
-      if (value.shape != Given::Shape::text) value.from = from;
+      if (value.shape != ConfigNode::Shape::text) value.from = from;
       given.members.push_back({.key = key,
                                .from = from,
                                .value = std::move(value),
@@ -173,8 +173,8 @@ class YamlFile {
 
 }  // namespace
 
-Given read_yaml(const std::string& text, const std::string& name, const YamlText& text_of,
-                std::vector<std::string>& problems) {
+ConfigNode read_yaml(const std::string& text, const std::string& name, const YamlText& text_of,
+                     std::vector<std::string>& problems) {
   return YamlFile(name, text_of, problems).read(text);
 }
 

@@ -13,7 +13,7 @@ using YamlText = std::function<std::string(const std::string& text, const std::s
 
 /// Reads one YAML document, within bounds. If `text_of` is empty, texts are taken unchanged. Errors
 /// are added to `problems`, one line each with its position; `name` is shown in them.
-Given read_yaml(const std::string& text, const std::string& name, const YamlText& text_of,
-                std::vector<std::string>& problems);
+ConfigNode read_yaml(const std::string& text, const std::string& name, const YamlText& text_of,
+                     std::vector<std::string>& problems);
 
 }  // namespace sagabox::assembly

@@ -40,10 +40,10 @@ StopSignals::Woken StopSignals::wait(Duration timeout, int descriptor) {
   return watched[1].revents != 0 ? Woken::readable : Woken::timeout;
 }
 
-void StopSignals::let_through() { pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr); }
+void StopSignals::unblock() { pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr); }
 
 void StopSignals::quit() {
-  let_through();
+  unblock();
   (void)std::raise(SIGINT);
   std::_Exit(128 + SIGINT);
 }

@@ -23,7 +23,7 @@ class StopSignals {
   /// `timeout`; it may also return early.
   Woken wait(Duration timeout, int descriptor = -1);
   /// From now on a signal ends the process at once. Call it on the thread that made this.
-  void let_through();
+  void unblock();
   /// Ends the process in the same way as the signal.
   [[noreturn]] void quit();
 

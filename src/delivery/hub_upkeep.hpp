@@ -1,7 +1,7 @@
 #pragma once
 
 #include "delivery/orchestrator/orchestrator.hpp"
-#include "observe/error_figures.hpp"
+#include "observe/error_metrics.hpp"
 #include "runtime/periodic_work.hpp"
 
 #include <sagabox/log.hpp>
@@ -46,7 +46,7 @@ class HubPurger final : public runtime::PeriodicWork {
   bool purge(const Result<spi::HubPurged>& purged);
 
   const Parts parts_;
-  ErrorFigures errors_;
+  ErrorMetrics errors_;
   Turn turn_ = Turn::none;
   BootTime due_{};
   bool begun_ = false;
@@ -87,7 +87,7 @@ class HubFigureReader : public runtime::PeriodicWork {
 
  private:
   const std::string of_;
-  ErrorFigures errors_;
+  ErrorMetrics errors_;
   const bool shows_;
   bool shown_ = false;
   BootTime due_{};

@@ -31,7 +31,7 @@ bool DeferredClasses::may_consider(ClassId id, Sequence sequence, Sequence page_
   return true;
 }
 
-void DeferredClasses::put_back(ClassId id, Sequence sequence) {
+void DeferredClasses::requeue(ClassId id, Sequence sequence) {
   if (const auto found = resuming_.find(id); found != resuming_.end()) {
     found->second = std::min(found->second, sequence);
   }

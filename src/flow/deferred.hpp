@@ -37,10 +37,10 @@ class DeferredClasses {
   }
 
   /// Whether a row of a page that begins above `page_after` may be dispatched. If so, it counts as
-  /// taken until `defer` or `put_back` is called for it.
+  /// taken until `defer` or `requeue` is called for it.
   [[nodiscard]] bool may_consider(ClassId id, Sequence sequence, Sequence page_after);
   /// There was no room for the row, and the page ends before it.
-  void put_back(ClassId id, Sequence sequence);
+  void requeue(ClassId id, Sequence sequence);
 
   /// The start of the next catch-up read; nullopt if no class is resuming.
   [[nodiscard]] std::optional<Sequence> catch_up_after() const;

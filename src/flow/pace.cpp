@@ -46,7 +46,7 @@ void Pace::spend(std::uint32_t rows) {
   if (rate_ != 0) credit_ -= std::min(credit_, rows * row);
 }
 
-void Pace::give_back(std::uint32_t rows) {
+void Pace::refund(std::uint32_t rows) {
   if (rate_ != 0) credit_ = std::min(credit_ + rows * row, burst() * row);
 }
 

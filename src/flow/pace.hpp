@@ -20,7 +20,7 @@ class Pace {
   [[nodiscard]] BootTime allowed_at(BootTime now, std::uint32_t rows_max) const;
   void spend(std::uint32_t rows);
   /// Returns credit that was spent but not needed.
-  void give_back(std::uint32_t rows);
+  void refund(std::uint32_t rows);
 
   /// The most credit: rows for 200 ms, at least one row.
   [[nodiscard]] std::uint32_t burst() const noexcept;

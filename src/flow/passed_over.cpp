@@ -41,10 +41,10 @@ void PassedOver::add(KeyFilter& keys, std::uint64_t key_hash) {
   key_bytes_ += keys.bytes() - before;
 }
 
-void PassedOver::put_back_key(std::uint64_t key_hash, Sequence sequence) {
-  keys_.put_back(ClassId{key_hash}, sequence);
+void PassedOver::requeue_key(std::uint64_t key_hash, Sequence sequence) {
+  keys_.requeue(ClassId{key_hash}, sequence);
   for (const auto& [id, behind] : behind_) {
-    if (behind.keys.contains(key_hash)) classes_.put_back(id, sequence);
+    if (behind.keys.contains(key_hash)) classes_.requeue(id, sequence);
   }
 }
 

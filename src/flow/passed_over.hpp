@@ -68,8 +68,8 @@ class PassedOver {
   }
 
   /// There was no room for the row, and the page ends before it.
-  void put_back(ClassId id, Sequence sequence) { classes_.put_back(id, sequence); }
-  void put_back_key(std::uint64_t key_hash, Sequence sequence);
+  void requeue(ClassId id, Sequence sequence) { classes_.requeue(id, sequence); }
+  void requeue_key(std::uint64_t key_hash, Sequence sequence);
 
   /// The start of the next catch-up read; nullopt if nothing is resuming.
   [[nodiscard]] std::optional<Sequence> catch_up_after() const;

@@ -1,6 +1,6 @@
 #include "outbox/threads.hpp"
 
-#include "outbox/dispatch/crowd.hpp"
+#include "outbox/dispatch/surplus_detector.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -169,8 +169,8 @@ void Threads::call_in_spares() {
 void Threads::handle(Runner& runner, std::uint32_t spare) {
   auto& dispatcher = relay_.dispatcher();
   auto now = options_.clock->boot_now();
-  Crowd crowd;
-  crowd.begin(now, dispatcher.taken());
+  SurplusDetector surplus_detector;
+  surplus_detector.begin(now, dispatcher.taken());
   std::optional<BootTime> idle_since;
   LooksForWork look(somebody_looks_);
   while (!ending() && dispatcher.overdue() >= spare) {
@@ -180,9 +180,9 @@ void Threads::handle(Runner& runner, std::uint32_t spare) {
       if (const auto since = std::exchange(idle_since, std::nullopt)) {
         // If messages come one by one, all free threads must be ready for the next one.
         if (now - *since < wait_min) {
-          crowd.rested(now - *since);
+          surplus_detector.rested(now - *since);
         } else {
-          crowd.begin(now, dispatcher.taken());
+          surplus_detector.begin(now, dispatcher.taken());
         }
       }
     }
@@ -190,10 +190,10 @@ void Threads::handle(Runner& runner, std::uint32_t spare) {
       auto outcome = dispatcher.invoke(runner);
       now = options_.clock->boot_now();
       dispatcher.complete(runner, std::move(outcome), now);
-      if (spare == 0 && crowd.one_too_many(now, [&] { return dispatcher.taken(); })) {
+      if (spare == 0 && surplus_detector.one_too_many(now, [&] { return dispatcher.taken(); })) {
         stand_by();
         now = options_.clock->boot_now();
-        crowd.begin(now, dispatcher.taken());
+        surplus_detector.begin(now, dispatcher.taken());
       }
       continue;
     }
@@ -225,7 +225,7 @@ void Threads::stand_by() {
       const auto moved = dispatcher.taken() - std::exchange(taken, dispatcher.taken());
       const bool waits = dispatcher.work_waits();
       // Do not react to a single check: rows that were just read wait for a moment.
-      if (waits && moved < Crowd::brisk(wait_min) && (waited || moved == 0)) break;
+      if (waits && moved < SurplusDetector::brisk(wait_min) && (waited || moved == 0)) break;
       waited = waits;
       looks = moved == 0 ? looks + 1 : 0;
     }

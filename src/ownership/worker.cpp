@@ -72,13 +72,13 @@ Worker::Worker(WorkerParts parts, std::vector<ScopeOptions> scopes, WorkerOption
     throw std::invalid_argument(checked.error().message);
   }
   for (ScopeOptions& scope : scopes) add(std::move(scope));
-  take_in();
+  apply_changes();
 }
 
 std::optional<Request> Worker::plan(BootTime now) {
   if (awaiting_reply_) throw std::logic_error("Worker::plan: the last request wants its apply");
   now_ = now;
-  take_in();
+  apply_changes();
   handle_notes();
   for (;;) {
     take_stock();

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "observe/error_figures.hpp"
+#include "observe/error_metrics.hpp"
 #include "ownership/decide.hpp"
 #include "ownership/held_shards.hpp"
 #include "ownership/holder.hpp"
@@ -217,7 +217,7 @@ class Worker {
   Request leave();
 
   /// Adds new scopes since the last step, and applies a new lease.
-  void take_in();
+  void apply_changes();
   /// Updates `away` and `quiet`, and removes scopes that have left.
   void take_stock();
   [[nodiscard]] ScopeState* find(const spi::Scope& scope);
@@ -255,7 +255,7 @@ class Worker {
   WorkerParts parts_;
   WorkerOptions options_;
   std::vector<std::unique_ptr<ScopeState>> scopes_;
-  ErrorFigures errors_;
+  ErrorMetrics errors_;
   Counter& expired_total_;
 
   State state_ = State::joining;

@@ -72,7 +72,7 @@ Worker::ScopeState* Worker::find(const spi::Scope& scope) {
   return at == scopes_.end() ? nullptr : at->get();
 }
 
-void Worker::take_in() {
+void Worker::apply_changes() {
   if (const Duration lease(lease_wanted_.load()); lease != options_.lease) {
     options_ = WorkerOptions::for_lease(lease);
     renew_at_ = BootTime::min();

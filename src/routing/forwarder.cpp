@@ -312,10 +312,10 @@ void Forwarder::sent(spi::Ticket ticket, spi::SendResult result) noexcept {
   if (due) wake_();
 }
 
-Forwarder::Figures Forwarder::figures_of(const std::string& transport) const {
-  constexpr std::array<std::string_view, Figures::results> names = {
+Forwarder::Instruments Forwarder::figures_of(const std::string& transport) const {
+  constexpr std::array<std::string_view, Instruments::results> names = {
       "delivered", "rejected", "failed", "unreachable", "timed_out", "busy", "later"};
-  Figures figures;
+  Instruments figures;
   for (std::size_t kind = 0; kind < names.size(); ++kind) {
     figures.sends.at(kind) =
         &metrics_.counter(metric::transport_sends_total,

@@ -79,14 +79,14 @@ class Forwarder final : public spi::SendResults {
     spi::Dispatched result;
   };
   /// The metrics of one transport, looked up once.
-  struct Figures {
+  struct Instruments {
     static constexpr std::size_t results = 7;  ///< number of kinds of results
     std::array<Counter*, results> sends{};
     Histogram* seconds = nullptr;
   };
   struct Destination {
     const Target* target = nullptr;
-    Figures figures{};
+    Instruments figures{};
     Gauge* down = nullptr;
     std::string last_error{};
     bool known_down = false;
@@ -133,7 +133,7 @@ class Forwarder final : public spi::SendResults {
   void judge(Journey& journey, const Part& part, const Target& target, spi::SendResult&& result,
              const flow::Suspects::Judged& judged, BootTime now);
   void watch(flow::DestinationId id, const spi::SendResult& result, BootTime sent, BootTime now);
-  [[nodiscard]] Figures figures_of(const std::string& transport) const;
+  [[nodiscard]] Instruments figures_of(const std::string& transport) const;
   [[nodiscard]] static Duration wait_for(const Journey& journey, Duration at_least);
   void close_part(std::uint64_t number, std::vector<Answer>& answers);
   void tell(std::vector<Answer>& answers) noexcept;

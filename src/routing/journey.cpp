@@ -48,7 +48,7 @@ spi::Dispatched Journey::result() const {
     result.outcome.error = trouble ? trouble->why : "waits for its turn at its targets";
     const bool only_full = !failure_ && !down_;
     const bool one_target = route->targets.size() == 1;
-    result.put_off = !failure_ && !answered_now_ && (only_full || one_target);
+    result.deferred = !failure_ && !answered_now_ && (only_full || one_target);
     return result;
   }
   if (answers.refused == 0) return result;

@@ -39,13 +39,13 @@ struct Journey {
   [[nodiscard]] spi::Dispatched result() const;
 
  private:
-  struct Trouble {
+  struct TargetError {
     Code code = Code::unknown_internal;
     std::string why;
   };
-  std::optional<Trouble> refusal_{};
-  std::optional<Trouble> failure_{};
-  std::optional<Trouble> down_{};
+  std::optional<TargetError> refusal_{};
+  std::optional<TargetError> failure_{};
+  std::optional<TargetError> down_{};
   std::optional<Duration> failure_delay_{};
   std::optional<Duration> down_delay_{};
   bool answered_now_ = false;  ///< this attempt has answers to be stored

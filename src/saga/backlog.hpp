@@ -1,6 +1,6 @@
 #pragma once
 
-#include "observe/error_figures.hpp"
+#include "observe/error_metrics.hpp"
 #include "runtime/periodic_work.hpp"
 
 #include <sagabox/log.hpp>
@@ -35,7 +35,7 @@ class Backlog final : public runtime::PeriodicWork {
   const Clock& clock_;
   Metrics& metrics_;
   Logger& log_;
-  ErrorFigures errors_;
+  ErrorMetrics errors_;
   std::size_t at_ = 0;  ///< whose turn it is
   BootTime due_{};
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "observe/error_figures.hpp"
+#include "observe/error_metrics.hpp"
 #include "runtime/periodic_work.hpp"
 
 #include <sagabox/log.hpp>
@@ -44,7 +44,7 @@ class StraySearch final : public runtime::PeriodicWork {
   void end_of(const std::string& definition);
 
   const Parts parts_;
-  ErrorFigures errors_;
+  ErrorMetrics errors_;
   BootTime due_{};
   bool begun_ = false;
   std::vector<std::string> left_;  ///< definitions of this pass; the last one is looked through

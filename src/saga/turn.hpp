@@ -111,7 +111,7 @@ class Turn {
   Refusal replay(const ActRequest& request);
   Refusal replay_back();
   Refusal replay_forward();
-  Refusal set_aside(const ActRequest& request, bool quarantined);
+  Refusal set_quarantined(const ActRequest& request, bool quarantined);
   void unpause();
   void answer(const SagaCommand& command, const Refusal& refusal);
   void remember_refused(std::uint64_t id);

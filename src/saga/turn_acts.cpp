@@ -35,9 +35,9 @@ Turn::Refusal Turn::act(const SagaCommand& command) {
     case SagaCommandKind::replay:
       return replay(*request);
     case SagaCommandKind::quarantine:
-      return set_aside(*request, true);
+      return set_quarantined(*request, true);
     case SagaCommandKind::release:
-      return set_aside(*request, false);
+      return set_quarantined(*request, false);
     default:
       return go_back(*request, command.kind);
   }
@@ -253,7 +253,7 @@ Turn::Refusal Turn::replay_forward() {
   return std::nullopt;
 }
 
-Turn::Refusal Turn::set_aside(const ActRequest& request, bool quarantined) {
+Turn::Refusal Turn::set_quarantined(const ActRequest& request, bool quarantined) {
   if (saga_.state != SagaState::failed) {
     return refused("only a dead saga can be quarantined or released; this one is " +
                    std::string(saga_state_name(saga_.state)));

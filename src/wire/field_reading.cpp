@@ -2,7 +2,7 @@
 
 #include "core/digest_text.hpp"
 #include "core/text.hpp"
-#include "observe/error_figures.hpp"
+#include "observe/error_metrics.hpp"
 
 namespace sagabox::wire {
 namespace {

@@ -1,7 +1,7 @@
 #include "wire/messages.hpp"
 
 #include "core/base64.hpp"
-#include "observe/error_figures.hpp"
+#include "observe/error_metrics.hpp"
 #include "wire/field_reading.hpp"
 #include "wire/filters.hpp"
 

@@ -1,6 +1,6 @@
 #include "wire/stores.hpp"
 
-#include "observe/error_figures.hpp"
+#include "observe/error_metrics.hpp"
 #include "wire/field_reading.hpp"
 
 namespace sagabox::wire {

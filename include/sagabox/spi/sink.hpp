@@ -34,7 +34,7 @@ struct Dispatched {
   Outcome outcome;
   /// The message's class is closed: nothing needs to be written, and the message waits with its
   /// class. Only for messages that have a class.
-  bool put_off = false;
+  bool deferred = false;
   TargetsDone done{};
   const RetryPolicy* retry = nullptr;  ///< the route's own; null: the table's
 };

@@ -182,7 +182,7 @@ class Demo {
       if (terminal_.interactive()) show();
     }
     keyboard_.close();  // before a signal can end the process
-    signals_.let_through();
+    signals_.unblock();
     const auto stopped = outbox_.stop();
     if (!stopped.ok()) terminal_.print(Line().add(stopped.error().text(), Style::warning));
   }
@@ -217,7 +217,7 @@ class Demo {
     terminal_.draw(block);
   }
 
-  DemoFigures figures() {
+  DemoStats figures() {
     return {.elapsed = clock_.boot_now() - begun_,
             .committed = book_->count().value(),
             .rolled_back = orders_.rolled_back(),

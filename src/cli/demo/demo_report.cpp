@@ -22,7 +22,7 @@ std::string age_of_oldest(const spi::TableStats& stats) {
 
 Style style_of_dead(std::uint64_t count, Style none) { return count > 0 ? Style::bad : none; }
 
-std::string why_pending(const DemoFigures& figures) {
+std::string why_pending(const DemoStats& figures) {
   const auto& stats = figures.stats;
   if (stats.pending == 0) return "";
   const auto retries = fmt::format("{} wait for a retry", grouped(stats.waiting));
@@ -42,7 +42,7 @@ std::string rate(std::uint64_t count) { return fmt::format("{:>9}/s", grouped(co
 
 }  // namespace
 
-void Rates::add(const DemoFigures& figures) {
+void Rates::add(const DemoStats& figures) {
   if (before_) {
     const auto between = figures.elapsed - before_->elapsed;
     if (between < rate_window_min) return;
@@ -52,7 +52,7 @@ void Rates::add(const DemoFigures& figures) {
   before_ = figures;
 }
 
-std::vector<Line> demo_block(const DemoFigures& figures, const Rates& rates) {
+std::vector<Line> demo_block(const DemoStats& figures, const Rates& rates) {
   const auto& stats = figures.stats;
   const auto& outbox = figures.outbox;
   const auto note = [](const std::string& text) { return "   " + text; };
@@ -78,7 +78,7 @@ std::vector<Line> demo_block(const DemoFigures& figures, const Rates& rates) {
   };
 }
 
-Line demo_line(const DemoFigures& figures, const Rates& rates) {
+Line demo_line(const DemoStats& figures, const Rates& rates) {
   const auto& outbox = figures.outbox;
   return fmt::format(
       "{:>5.0f} s  in {}/s  out {}/s  pending {}  oldest {}  hot {}  cold {}  retrying {}  "
@@ -89,13 +89,13 @@ Line demo_line(const DemoFigures& figures, const Rates& rates) {
       figures.paused ? "  PAUSED" : "");
 }
 
-bool adds_up(const DemoFigures& figures) {
+bool adds_up(const DemoStats& figures) {
   const auto& stats = figures.stats;
   return figures.committed == stats.done + stats.pending + stats.dead + stats.quarantined &&
          figures.ghosts == 0;
 }
 
-std::vector<Line> demo_summary(const DemoFigures& figures) {
+std::vector<Line> demo_summary(const DemoStats& figures) {
   const auto& stats = figures.stats;
   const auto sum =
       fmt::format("  {} = {} + {} + {} + {}: ", grouped(figures.committed), grouped(stats.done),
@@ -121,7 +121,7 @@ std::vector<Line> demo_summary(const DemoFigures& figures) {
   return lines;
 }
 
-std::string demo_summary_json(const DemoFigures& figures, std::string_view store) {
+std::string demo_summary_json(const DemoStats& figures, std::string_view store) {
   return boost::json::serialize(boost::json::object{
       {"store", store},
       {"seconds", as_seconds(figures.elapsed)},

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/hub_operations.hpp"
-#include "cli/remote/daemon_talk.hpp"
+#include "cli/remote/daemon_client.hpp"
 
 #include <string>
 
@@ -10,7 +10,7 @@ namespace sagabox::cli {
 /// Uses a daemon's REST API; the client must outlive it.
 class ServerHub final : public HubOperations {
  public:
-  explicit ServerHub(DaemonTalk& daemon) : daemon_(daemon) {}
+  explicit ServerHub(DaemonClient& daemon) : daemon_(daemon) {}
 
   Result<Published> publish(const EventOrder& order) override;
   Result<EventPage> events(const EventQuery& query) override;
@@ -40,7 +40,7 @@ class ServerHub final : public HubOperations {
                                              const std::string& note) override;
 
  private:
-  DaemonTalk& daemon_;
+  DaemonClient& daemon_;
 };
 
 }  // namespace sagabox::cli

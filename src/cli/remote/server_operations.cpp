@@ -3,7 +3,7 @@
 #include "admin/doctor.hpp"
 #include "cli/connect_cure.hpp"
 #include "cli/exit_codes.hpp"
-#include "cli/remote/daemon_talk.hpp"
+#include "cli/remote/daemon_client.hpp"
 #include "cli/remote/rest_requests.hpp"
 #include "cli/remote/server_hub.hpp"
 #include "cli/remote/server_sagas.hpp"
@@ -329,7 +329,7 @@ class ServerOperations final : public Operations {
     if (const auto& store = named_store(); !store.empty()) target.add("store", store);
   }
 
-  DaemonTalk daemon_;
+  DaemonClient daemon_;
   const std::string store_;
   ServerSagas sagas_{daemon_, [this] { return named_store(); }};
   ServerHub hub_{daemon_};

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/remote/daemon_talk.hpp"
+#include "cli/remote/daemon_client.hpp"
 #include "cli/saga_operations.hpp"
 
 #include <functional>
@@ -12,7 +12,7 @@ namespace sagabox::cli {
 /// empty if there is only one.
 class ServerSagas final : public SagaOperations {
  public:
-  ServerSagas(DaemonTalk& daemon, std::function<std::string()> store)
+  ServerSagas(DaemonClient& daemon, std::function<std::string()> store)
       : daemon_(daemon), store_(std::move(store)) {}
 
   Result<SagaPage> list(const SagaQuery& query) override;
@@ -30,7 +30,7 @@ class ServerSagas final : public SagaOperations {
  private:
   [[nodiscard]] requests::Target target(std::string path);
 
-  DaemonTalk& daemon_;
+  DaemonClient& daemon_;
   std::function<std::string()> store_;
 };
 

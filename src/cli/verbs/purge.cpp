@@ -70,7 +70,7 @@ int run_purge(const PurgeArguments& arguments) {
                                                                  : " would be deleted for good"));
     return exit_fine;
   }
-  signals.let_through();  // Ctrl-C at the question ends it
+  signals.unblock();  // Ctrl-C at the question ends it
   if (!confirmed("Delete " + what + " for good?", arguments.act.yes)) return nothing_done();
   const auto done = purged(session, table, order, found.rows);
   session.out().print(

@@ -369,7 +369,7 @@ int run_replay(const MoveArguments& arguments) {
     if (session.json()) session.out().print(preview_json(table, order, *preview));
     return exit_fine;
   }
-  signals.let_through();  // Ctrl-C at the question ends it
+  signals.unblock();  // Ctrl-C at the question ends it
   if (!asked(arguments, replay_act, table, preview->matched)) return nothing_done();
   StopSignals again;
   return follow(session, again, table, session.operations().start_replay(table, order).value(),

@@ -140,7 +140,7 @@ class Serving {
     }
     tell_systemd("STOPPING=1");
     say("stopping: what is under way comes to its end");
-    signals_.let_through();  // a second signal ends the process at once
+    signals_.unblock();  // a second signal ends the process at once
     // No new requests while the open ones are finished.
     const bool all_answered = server_->stop();
     const int code = stop();

@@ -8,11 +8,11 @@ namespace sagabox::cli {
 namespace {
 
 /// Counts among the first of the quarantined messages.
-admin::SetAsideFacts set_aside_of(Operations& operations, const TableName& table) {
+admin::QuarantinedFacts quarantined_results_of(Operations& operations, const TableName& table) {
   constexpr std::uint32_t rows_max = 100;
   auto page =
       operations.list(table, {.state = MessageState::quarantined, .rows_max = rows_max}).value();
-  admin::SetAsideFacts facts{.more = !page.next.empty()};
+  admin::QuarantinedFacts facts{.more = !page.next.empty()};
   for (auto& row : page.rows) {
     if (!tells_of_refused_result(row.note)) continue;
     if (++facts.count == 1) facts.first = std::move(row);
@@ -37,7 +37,8 @@ admin::TableFacts facts_of(Operations& operations, const TableName& table) {
   facts.jobs = operations.jobs(table).value();
   facts.refused = operations.refused(table).value();
   facts.unrouted = operations.unrouted(table).value();
-  if (facts.stats.quarantined > 0) facts.set_aside = set_aside_of(operations, table);
+  if (facts.stats.quarantined > 0)
+    facts.quarantined_results = quarantined_results_of(operations, table);
   return facts;
 }
 

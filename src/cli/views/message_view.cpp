@@ -3,7 +3,7 @@
 #include "cli/views/operator_view.hpp"
 #include "cli/views/text_table.hpp"
 #include "core/text.hpp"
-#include "observe/error_figures.hpp"
+#include "observe/error_metrics.hpp"
 
 #include <fmt/format.h>
 

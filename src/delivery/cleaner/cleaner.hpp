@@ -1,7 +1,7 @@
 #pragma once
 
 #include "delivery/store_retry.hpp"
-#include "observe/error_figures.hpp"
+#include "observe/error_metrics.hpp"
 #include "runtime/periodic_work.hpp"
 
 #include <sagabox/log.hpp>
@@ -43,7 +43,7 @@ class Cleaner final : public runtime::PeriodicWork {
  private:
   const CleanerParts parts_;
   const CleanerOptions options_;
-  ErrorFigures errors_;
+  ErrorMetrics errors_;
   Counter& reset_;
   Counter& failed_;
   StoreRetry retry_;

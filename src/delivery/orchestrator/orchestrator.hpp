@@ -2,13 +2,13 @@
 
 #include "delivery/decide.hpp"
 #include "delivery/orchestrator/end_batch.hpp"
-#include "delivery/orchestrator/hub_figures.hpp"
+#include "delivery/orchestrator/hub_metrics.hpp"
 #include "delivery/orchestrator/line.hpp"
 #include "delivery/orchestrator/options.hpp"
 #include "delivery/orchestrator/steps.hpp"
 #include "delivery/store_retry.hpp"
 #include "delivery/subscription_book.hpp"
-#include "observe/error_figures.hpp"
+#include "observe/error_metrics.hpp"
 #include "ownership/worker.hpp"
 #include "runtime/findings.hpp"
 
@@ -259,8 +259,8 @@ class Orchestrator final : public ownership::Holder {
 
   const OrchestratorParts parts_;
   const OrchestratorOptions options_;
-  HubFigures figures_;
-  ErrorFigures errors_;
+  HubMetrics figures_;
+  ErrorMetrics errors_;
   std::atomic<ownership::Worker*> worker_{nullptr};
 
   mutable std::mutex mutex_;  // of all below

@@ -3,7 +3,7 @@
 #include "delivery/store_retry.hpp"
 #include "delivery/subscription_book.hpp"
 #include "feed/reader.hpp"
-#include "observe/error_figures.hpp"
+#include "observe/error_metrics.hpp"
 #include "ownership/worker.hpp"
 
 #include <sagabox/event_types.hpp>
@@ -151,7 +151,7 @@ class Router final : public ownership::Holder {
 
   const RouterParts parts_;
   const RouterOptions options_;
-  ErrorFigures errors_;
+  ErrorMetrics errors_;
   Counter& routed_;
   Counter& made_;
   Counter& unfit_;

@@ -6,7 +6,7 @@
 #include "delivery/worker/attempt_spans.hpp"
 #include "delivery/worker/targets.hpp"
 #include "feed/read_schedule.hpp"
-#include "observe/error_figures.hpp"
+#include "observe/error_metrics.hpp"
 
 #include <sagabox/hub_record.hpp>
 #include <sagabox/log.hpp>
@@ -167,7 +167,7 @@ class Worker final {
 
   const JobWorkerParts parts_;
   const JobWorkerOptions options_;
-  ErrorFigures errors_;
+  ErrorMetrics errors_;
   Counter& completed_total_;
   Counter& failed_total_;
   Histogram& completed_seconds_;

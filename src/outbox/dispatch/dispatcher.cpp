@@ -72,7 +72,7 @@ bool Runner::end() {
   }
 }
 
-Dispatcher::Figures::Figures(Metrics& metrics, std::string_view table)
+Dispatcher::Instruments::Instruments(Metrics& metrics, std::string_view table)
     : hot(metrics.counter(metric::outbox_hot_enqueued_total, {{"table", table}})),
       hot_dropped(metrics.counter(metric::outbox_hot_dropped_total, {{"table", table}})),
       latency(metrics.histogram(metric::outbox_latency_seconds, {{"table", table}})),
@@ -84,7 +84,7 @@ Dispatcher::Dispatcher(Parts parts)
       judgement_{.retry = parts.options.retry, .head_policy = parts.options.head_policy},
       invoker_(parts.registry, parts.options.interceptors, parts.options.error_bytes_max,
                *parts.options.log),
-      figures_(*parts.options.metrics, parts.table.str()),
+      instruments_(*parts.options.metrics, parts.table.str()),
       queues_(parts.options.hot_capacity, parts.options.cold_rows_max()) {
   for (std::uint32_t number = 0; number < parts.options.workers + parts.options.spare_workers_max;
        ++number) {
@@ -148,7 +148,7 @@ void Dispatcher::let_cautious_go() {
     // Skip it if its shard was dropped in the meantime, which removed the entry already.
     if (!cautious_.written(entry->shard, entry->sequence, entry->tenure)) continue;
     cautious_.finished();
-    parts_.room.give_back(*entry);
+    parts_.room.release(*entry);
   }
 }
 
@@ -170,7 +170,7 @@ void Dispatcher::attempt_refused(const spi::Settlement& park, std::uint32_t tenu
     entry = cautious_.written(park.shard, park.sequence, tenure);
   }
   if (!entry) return;
-  parts_.room.give_back(*entry);
+  parts_.room.release(*entry);
   const bool parked = parts_.shards.with(entry->shard, [&](ShardState& state) {
     return state.park_unstarted(
         *entry,
@@ -194,13 +194,13 @@ void Dispatcher::dropped(Shard shard) {
     const std::scoped_lock lock(cautious_mutex_);
     entries = cautious_.drop(shard);
   }
-  for (const auto& entry : entries) parts_.room.give_back(entry);
+  for (const auto& entry : entries) parts_.room.release(entry);
   let_cautious_go();
 }
 
 std::optional<Epoch> Dispatcher::pop(Runner& runner, Entry& entry) {
   while (queues_.pop(entry, runner.turn_)) {
-    parts_.room.give_back(entry);
+    parts_.room.release(entry);
     if (parts_.room.worth_reading(Source::cold)) parts_.shards.room_wakeup().notify_all();
     const auto epoch =
         parts_.shards.with(entry.shard, [&](ShardState& state) { return state.start(entry); });
@@ -283,14 +283,14 @@ void Dispatcher::dispatched(spi::Ticket ticket, spi::Dispatched result) noexcept
   auto& outcome = result.outcome;
   if (outcome.code == Code::tx_unroutable && waits_for_route(entry)) {
     outcome = without_route(std::move(outcome.error));
-    result.put_off = true;
+    result.deferred = true;
     result.done = entry.targets_done;
   }
   invoker_.leave(Delivery(flight->facts), outcome);
   // The attempt of a cautious message was stored in advance and must be taken back before it is
   // read again.
-  if (result.put_off && !entry.cautious) {
-    set_back(entry, now);
+  if (result.deferred && !entry.cautious) {
+    requeue(entry, now);
   } else {
     auto rules = judgement_;
     if (result.retry != nullptr) rules.retry = *result.retry;
@@ -308,9 +308,9 @@ void Dispatcher::dispatched(spi::Ticket ticket, spi::Dispatched result) noexcept
 
 void Dispatcher::opened() noexcept { parts_.reopen(); }
 
-void Dispatcher::set_back(const Entry& entry, BootTime now) {
+void Dispatcher::requeue(const Entry& entry, BootTime now) {
   auto completed =
-      parts_.shards.with(entry.shard, [&](ShardState& state) { return state.set_back(entry); });
+      parts_.shards.with(entry.shard, [&](ShardState& state) { return state.requeue(entry); });
   follow(entry, std::move(completed), now);
 }
 
@@ -319,7 +319,7 @@ bool Dispatcher::waits_for_route(const Entry& entry) const {
 }
 
 void Dispatcher::lost_its_route(const Entry& entry, BootTime now) {
-  if (!entry.cautious) return set_back(entry, now);
+  if (!entry.cautious) return requeue(entry, now);
   const auto outcome = without_route(parts_.registry.unroutable(*entry.message));
   auto settlement = judge(entry, outcome, false, judgement_, *parts_.options.random);
   settlement.targets_done = entry.targets_done;
@@ -383,7 +383,7 @@ void Dispatcher::conclude(Ended ended, BootTime now, Idle&& idle) {
   const auto& entry = ended.entry;
   const auto& result = ended.settlement;
   const bool counted = ended.counted && result.code == Code::tx_timeout;
-  if (result.verdict != spi::Verdict::done && !counted) figures_.errors.count(result.code);
+  if (result.verdict != spi::Verdict::done && !counted) instruments_.errors.count(result.code);
   report(ended, now);
   auto settling =
       Settling{.settlement = std::move(ended.settlement),
@@ -446,7 +446,7 @@ std::size_t Dispatcher::check_deadlines(BootTime now) {
     runner->stop_.request_stop();
     ++told;
     overdue_.fetch_add(1);
-    figures_.errors.count(Code::tx_timeout);
+    instruments_.errors.count(Code::tx_timeout);
     const auto& entry = runner->entry_;
     if (runner->route_ != nullptr) runner->route_->figures->timeouts.increment();
     parts_.options.log->log(LogLevel::warning, "handler is past its deadline and was told to stop",
@@ -514,7 +514,7 @@ void Dispatcher::committed(Reservation reservation) noexcept {
       state.cancel(reservation.sequence, reservation.tenure);
     });
     dropped_.fetch_add(1);
-    figures_.hot_dropped.increment();
+    instruments_.hot_dropped.increment();
     parts_.options.log->log(LogLevel::warning,
                             "hot queue is full; the poller will deliver this message",
                             {{"table", std::string_view(parts_.table.str())},
@@ -525,10 +525,10 @@ void Dispatcher::committed(Reservation reservation) noexcept {
     return state.claim(reservation.sequence, reservation.tenure);
   });
   if (!ours) {
-    parts_.room.give_back(Source::hot, bytes);
+    parts_.room.release(Source::hot, bytes);
     return;
   }
-  figures_.hot.increment();
+  instruments_.hot.increment();
   const auto now = parts_.options.clock->wall_now();
   queues_.push({.message = std::move(reservation.message),
                 .sequence = reservation.sequence,
@@ -555,8 +555,8 @@ void Dispatcher::report(const Ended& ended, BootTime now) {
     (settlement.verdict == spi::Verdict::done ? figures.seconds_done : figures.seconds_failed)
         .observe(seconds(now - ended.started));
   }
-  if (figures_.read && entry.attempts == 0 && settlement.verdict == spi::Verdict::done) {
-    figures_.latency.observe(seconds(parts_.options.clock->wall_now() - entry.written_at));
+  if (instruments_.read && entry.attempts == 0 && settlement.verdict == spi::Verdict::done) {
+    instruments_.latency.observe(seconds(parts_.options.clock->wall_now() - entry.written_at));
   }
   const bool dead = settlement.verdict == spi::Verdict::dead;
   const bool done = settlement.verdict == spi::Verdict::done;
@@ -586,7 +586,7 @@ void Dispatcher::report(const Ended& ended, BootTime now) {
 
 void Dispatcher::report_buried(const ShardState::Buried& buried) {
   const auto& settlement = buried.settlement;
-  figures_.errors.count(settlement.code);
+  instruments_.errors.count(settlement.code);
   parts_.shards.add_places(1);
   parts_.shards.settlement_added(parts_.options.clock->boot_now());
   parts_.options.log->log(LogLevel::error, "message is dead",

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "observe/error_figures.hpp"
+#include "observe/error_metrics.hpp"
 #include "outbox/dispatch/fair_queues.hpp"
 #include "outbox/dispatch/flights.hpp"
 #include "outbox/dispatch/registry.hpp"
@@ -181,7 +181,7 @@ class Dispatcher final : public spi::DispatchResults {
   /// running.
   template <class Idle>
   void conclude(Ended ended, BootTime now, Idle&& idle);
-  void set_back(const Entry& entry, BootTime now);
+  void requeue(const Entry& entry, BootTime now);
   /// Its route is gone since its turn came, and it may wait for another.
   [[nodiscard]] bool waits_for_route(const Entry& entry) const;
   void lost_its_route(const Entry& entry, BootTime now);
@@ -191,19 +191,19 @@ class Dispatcher final : public spi::DispatchResults {
   /// `message`: null if it could not be decoded.
   void audit(AuditKind kind, const Message* message, const spi::Settlement& settlement);
 
-  struct Figures {
-    Figures(Metrics& metrics, std::string_view table);
+  struct Instruments {
+    Instruments(Metrics& metrics, std::string_view table);
     Counter& hot;
     Counter& hot_dropped;
     Histogram& latency;
-    ErrorFigures errors;
+    ErrorMetrics errors;
     bool read;  ///< whether metrics are recorded: only then is the wall clock read for the latency
   };
 
   Parts parts_;
   Judgement judgement_;
   Invoker invoker_;
-  Figures figures_;
+  Instruments instruments_;
   FairQueues queues_;
   std::vector<std::unique_ptr<Runner>> runners_;
   Flights flights_;

@@ -16,7 +16,7 @@ const std::string others = "(others)";
 
 }  // namespace
 
-TopicFigures::TopicFigures(Metrics& metrics, std::string_view table, std::string_view topic)
+TopicMetrics::TopicMetrics(Metrics& metrics, std::string_view table, std::string_view topic)
     : done(metrics.counter(metric::outbox_dispatched_total,
                            {{"table", table}, {"topic", topic}, {"result", "done"}})),
       done_after_retry(metrics.counter(metric::outbox_done_after_retry_total,
@@ -55,7 +55,7 @@ Route Registry::made(const std::string& type, const std::string& topic, Listener
   return {.type = type,
           .topic = topic,
           .listener = std::move(listener),
-          .figures = std::make_unique<TopicFigures>(metrics_, table_, topic)};
+          .figures = std::make_unique<TopicMetrics>(metrics_, table_, topic)};
 }
 
 const Route* Registry::find(std::string_view type, std::string_view topic) const {

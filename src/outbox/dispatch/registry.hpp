@@ -15,8 +15,8 @@
 namespace sagabox::outbox {
 
 /// The instruments of one topic, looked up once.
-struct TopicFigures {
-  TopicFigures(Metrics& metrics, std::string_view table, std::string_view topic);
+struct TopicMetrics {
+  TopicMetrics(Metrics& metrics, std::string_view table, std::string_view topic);
   Counter& done;
   Counter& done_after_retry;
   Counter& retry;
@@ -32,7 +32,7 @@ struct Route {
   std::string type;
   std::string topic;
   Listener listener;  ///< empty: the sink takes it
-  std::unique_ptr<TopicFigures> figures;
+  std::unique_ptr<TopicMetrics> figures;
 
   [[nodiscard]] bool serves(const Message& message) const noexcept {
     return message.topic() == topic && message.aggregate_type() == type;

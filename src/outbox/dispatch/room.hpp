@@ -29,7 +29,7 @@ class Room {
     const auto count = side.count.fetch_add(1);
     const auto held = side.bytes.fetch_add(bytes);
     if (count < side.capacity && (count == 0 || held + bytes <= side.bytes_max)) return true;
-    give_back(source, bytes);
+    release(source, bytes);
     return false;
   }
 
@@ -40,11 +40,11 @@ class Room {
     return count < side.capacity && (count == 0 || side.bytes.load() + bytes <= side.bytes_max);
   }
 
-  void give_back(Source source, std::size_t bytes) {
+  void release(Source source, std::size_t bytes) {
     at(source).count.fetch_sub(1);
     at(source).bytes.fetch_sub(bytes);
   }
-  void give_back(const Entry& entry) { give_back(entry.source, entry.message->bytes()); }
+  void release(const Entry& entry) { release(entry.source, entry.message->bytes()); }
 
   [[nodiscard]] std::uint32_t count(Source source) const { return at(source).count.load(); }
   [[nodiscard]] std::uint32_t capacity(Source source) const { return at(source).capacity; }

@@ -26,7 +26,7 @@ std::uint64_t claim_of(PlannedRange& page, std::uint32_t free, std::size_t shard
 
 }  // namespace
 
-Intake::Figures::Figures(Metrics& metrics, std::string_view table)
+Intake::Instruments::Instruments(Metrics& metrics, std::string_view table)
     : fresh_rows(
           metrics.counter(metric::outbox_read_rows_total, {{"table", table}, {"kind", "fresh"}})),
       due_rows(
@@ -39,7 +39,7 @@ Intake::Figures::Figures(Metrics& metrics, std::string_view table)
 Intake::Intake(Parts parts, IntakeOptions options)
     : parts_(std::move(parts)),
       options_(options),
-      figures_(parts_.metrics, parts_.table.str()),
+      instruments_(parts_.metrics, parts_.table.str()),
       claims_(parts_.store.capabilities().claims),
       ahead_(parts_.room.capacity(Source::cold), options_.read_ahead),
       schedule_(options_.poll_interval),
@@ -213,8 +213,8 @@ void Intake::apply_due(const DueRead& plan, spi::ReadReply& reply, BootTime now)
   // An unfinished pass over due rows continues at once; the next pass waits for the next poll.
   due_at_ = open && !taken.cut_at ? now : now + rest_after_due_pass();
   bytes_wanted_ = taken.cut_at;
-  figures_.due_rows.add(static_cast<double>(reply.rows.size()));
-  figures_.admitted.add(taken.admitted);
+  instruments_.due_rows.add(static_cast<double>(reply.rows.size()));
+  instruments_.admitted.add(taken.admitted);
   parts_.deliver(taken);
 }
 
@@ -248,11 +248,11 @@ void Intake::apply_fresh(const FreshRead& plan, spi::ReadReply& reply, BootTime 
   due_went_ = due_went_ || taken.due > 0;
   schedule_.end(now, taken.admitted > 0 || reply.parts.size() < plan.pages.size());
   bytes_wanted_ = taken.cut_at;
-  figures_.fresh_rows.add(static_cast<double>(reply.rows.size()));
-  figures_.admitted.add(taken.admitted);
-  if (taken.late > 0) figures_.late_rows.add(taken.late);
+  instruments_.fresh_rows.add(static_cast<double>(reply.rows.size()));
+  instruments_.admitted.add(taken.admitted);
+  if (taken.late > 0) instruments_.late_rows.add(taken.late);
   // With claims, rows claimed from other shards are expected here.
-  if (safety > 0 && !claims_) figures_.safety_rows.add(safety);
+  if (safety > 0 && !claims_) instruments_.safety_rows.add(safety);
   if (std::ranges::count(plan.pages, Purpose::safety, &PlannedRange::purpose) > 0) {
     full_passes_.pages_read(now - plan.begun, safety > 0);
   }
@@ -266,7 +266,7 @@ void Intake::mark_seen(const ReadPlan& plan) {
 }
 
 void Intake::failed(const Error& error, BootTime now) {
-  figures_.errors.count(error.code);
+  instruments_.errors.count(error.code);
   schedule_.failed(now);
   parts_.log.log(LogLevel::warning, "read failed, will be tried again",
                  {{"table", std::string_view(parts_.table.str())},

@@ -2,7 +2,7 @@
 
 #include "feed/full_pass.hpp"
 #include "feed/read_schedule.hpp"
-#include "observe/error_figures.hpp"
+#include "observe/error_metrics.hpp"
 #include "outbox/read/read_ahead.hpp"
 #include "outbox/read/shards.hpp"
 #include "outbox/upkeep/pauses.hpp"
@@ -117,19 +117,19 @@ class Intake {
   /// How long to wait after a pass over the due rows.
   [[nodiscard]] Duration rest_after_due_pass();
 
-  struct Figures {
-    Figures(Metrics& metrics, std::string_view table);
+  struct Instruments {
+    Instruments(Metrics& metrics, std::string_view table);
     Counter& fresh_rows;
     Counter& due_rows;
     Counter& admitted;
     Counter& late_rows;
     Counter& safety_rows;
-    ErrorFigures errors;
+    ErrorMetrics errors;
   };
 
   Parts parts_;
   IntakeOptions options_;
-  Figures figures_;
+  Instruments instruments_;
   const bool claims_;
 
   ReadAhead ahead_;

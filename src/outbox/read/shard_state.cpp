@@ -92,7 +92,7 @@ std::size_t ShardState::drop() {
   settlements_.clear();
   spent_ahead_.clear();
   due_kept_.clear();
-  for (const auto& entry : keys_.clear()) room_.give_back(entry);
+  for (const auto& entry : keys_.clear()) room_.release(entry);
   tracker_->clear();
   return places;
 }
@@ -304,7 +304,7 @@ ShardState::Turn ShardState::turn_of(const spi::Row& row, const Shown& shown) {
   return Turn::later;
 }
 
-bool ShardState::put_off(Entry& entry) {
+bool ShardState::defer_if_closed(Entry& entry) {
   if (settings_.gate == nullptr) return false;
   const auto gated = settings_.gate->class_of(*entry.message);
   if (!gated || !settings_.gate->holds(*gated, *entry.message, entry.available_at)) return false;
@@ -312,7 +312,7 @@ bool ShardState::put_off(Entry& entry) {
   // overtakes nothing.
   entry.sample = (entry.sample || entry.source == Source::hot) && settings_.gate->samples(*gated);
   if (entry.sample) return false;
-  set_aside(entry, *gated);
+  defer_behind(entry, *gated);
   return true;
 }
 
@@ -334,7 +334,7 @@ ShardState::Fate ShardState::admit(spi::Row& row, const Shown& shown, Entry& ent
   }
   if (!room_.take(Source::cold, row.message->bytes())) {
     tracker_->forget(row.sequence);
-    if (lane != nullptr) put_back(*row.message, row.sequence, *lane);
+    if (lane != nullptr) requeue_row(*row.message, row.sequence, *lane);
     taken.cut_at = row.message->bytes();
     return Fate::no_room;
   }
@@ -377,15 +377,15 @@ ShardState::Fate ShardState::place(Entry& entry, LaneState* lane) {
       break;
   }
   tracker_->forget(entry.sequence);
-  room_.give_back(entry);
+  room_.release(entry);
   return Fate::passed;
 }
 
-void ShardState::put_back(const Message& message, Sequence sequence, LaneState& lane) {
-  if (message.has_key()) lane.passed.put_back_key(message.key_hash(), sequence);
+void ShardState::requeue_row(const Message& message, Sequence sequence, LaneState& lane) {
+  if (message.has_key()) lane.passed.requeue_key(message.key_hash(), sequence);
   if (settings_.gate == nullptr) return;
   if (const auto gated = settings_.gate->class_of(message)) {
-    lane.passed.put_back(*gated, sequence);
+    lane.passed.requeue_row(*gated, sequence);
   }
 }
 
@@ -427,10 +427,10 @@ void ShardState::cancel(Sequence sequence, std::uint32_t tenure) {
 std::optional<Epoch> ShardState::start(Entry& entry) {
   if (entry.tenure != tenure_) return std::nullopt;
   if (phase_ != Phase::active) {
-    give_back(entry);
+    abandon(entry);
     return std::nullopt;
   }
-  if (!entry.cautious && put_off(entry)) return std::nullopt;
+  if (!entry.cautious && defer_if_closed(entry)) return std::nullopt;
   if (entry.cautious) {
     std::erase_if(spent_ahead_,
                   [&](const Entry& ahead) { return ahead.sequence == entry.sequence; });
@@ -472,16 +472,16 @@ ShardState::Completed ShardState::complete(const Entry& entry, Settling&& settli
   return done;
 }
 
-ShardState::Completed ShardState::set_back(const Entry& entry) {
+ShardState::Completed ShardState::requeue(const Entry& entry) {
   if (entry.tenure != tenure_) return {.read_on = orphan_returned(entry)};
   no_longer_running(entry.sequence);
   const auto gated =
       settings_.gate == nullptr ? std::nullopt : settings_.gate->class_of(*entry.message);
   if (phase_ != Phase::active || !gated) {
-    give_back(entry);
+    abandon(entry);
     return {};
   }
-  set_aside(entry, *gated);
+  defer_behind(entry, *gated);
   if (settings_.gate->holds(*gated, *entry.message, entry.available_at)) return {};
   // Open again, or never closed: whoever opened it may have been here before.
   lane_for(*entry.message).passed.resume(*gated);
@@ -502,7 +502,7 @@ bool ShardState::park_unstarted(const Entry& entry, Settling&& settling) {
   if (entry.tenure != tenure_) return false;
   std::erase_if(spent_ahead_, [&](const Entry& ahead) { return ahead.sequence == entry.sequence; });
   if (phase_ != Phase::active) {
-    give_back(entry);
+    abandon(entry);
     return false;
   }
   settle_beside(std::move(settling));
@@ -513,7 +513,7 @@ bool ShardState::park_unstarted(const Entry& entry, Settling&& settling) {
 }
 
 bool ShardState::spend_ahead(Entry& entry) {
-  if (entry.tenure != tenure_ || phase_ != Phase::active || put_off(entry)) return false;
+  if (entry.tenure != tenure_ || phase_ != Phase::active || defer_if_closed(entry)) return false;
   settle_beside({.settlement = spent_attempt(entry, Code::tx_handler_failed, {}),
                  .tenure = tenure_,
                  .holds_place = false});
@@ -546,7 +546,7 @@ void ShardState::settled(const spi::Settlement& settlement, std::uint32_t tenure
   if (settlement.verdict != spi::Verdict::attempt) forget_settled(settlement);
 }
 
-void ShardState::hold_back(std::uint32_t tenure) {
+void ShardState::keep_refused(std::uint32_t tenure) {
   if (tenure == tenure_) --unsettled_;
 }
 

@@ -64,7 +64,7 @@ struct Settling {
   /// A replayed message that becomes dead again is not counted as dead twice.
   bool replayed = false;
   /// The counters of its topic; null if there is no listener.
-  struct TopicFigures* figures = nullptr;
+  struct TopicMetrics* figures = nullptr;
   /// The message if it became dead; null if it could not be decoded.
   std::shared_ptr<const Message> dead{};
 };
@@ -191,7 +191,7 @@ class ShardState {
   /// A started message could not be sent now: it waits with its class, and nothing is stored. Not
   /// for cautious messages, because their attempt is stored. `accepted` is false: it needs no place
   /// any more.
-  Completed set_back(const Entry& entry);
+  Completed requeue(const Entry& entry);
   /// Adds a settlement that is not the result of a handler: an attempt, or a row that cannot be
   /// decoded.
   void settle_beside(Settling&& settling);
@@ -203,7 +203,7 @@ class ShardState {
   /// shard is being handed over.
   bool park_unstarted(const Entry& entry, Settling&& settling);
   /// Returns a message that was not dispatched; it is read again.
-  void give_back(const Entry& entry);
+  void abandon(const Entry& entry);
 
   /// Removes up to `rows_max` settlements, in their order, and appends them to `out`.
   void collect(std::size_t rows_max, std::vector<Settling>& out);
@@ -211,7 +211,7 @@ class ShardState {
   void settled(const spi::Settlement& settlement, std::uint32_t tenure);
   /// The store refuses the result of a row. The row stays in hand, so that it is not dispatched
   /// again in this tenure, but a hand-over does not wait for it. No-op after the tenure has ended.
-  void hold_back(std::uint32_t tenure);
+  void keep_refused(std::uint32_t tenure);
   /// The result of a row that was held back was stored.
   void settled_late(const spi::Settlement& settlement, std::uint32_t tenure);
 
@@ -265,11 +265,11 @@ class ShardState {
   Fate place(Entry& entry, LaneState* lane);
   /// If the class was closed while the message was queued, returns true, and the message waits with
   /// its class.
-  bool put_off(Entry& entry);
+  bool defer_if_closed(Entry& entry);
   void no_longer_running(Sequence sequence);
   void forget_settled(const spi::Settlement& settlement);
-  void set_aside(const Entry& entry, spi::ClassId gated);
-  void put_back(const Message& message, Sequence sequence, LaneState& lane);
+  void defer_behind(const Entry& entry, spi::ClassId gated);
+  void requeue_row(const Message& message, Sequence sequence, LaneState& lane);
   void bury(const spi::Row& row, Taken& taken);
   /// A row that was read after `key_checks` checks is skipped now, and keys wait behind it.
   void passed_over_since(std::uint32_t key_checks);

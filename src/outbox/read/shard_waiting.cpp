@@ -172,7 +172,7 @@ void ShardState::take_kept_due(spi::Row& row, Taken& taken) {
   keep(fate, std::move(entry), taken);
 }
 
-void ShardState::set_aside(const Entry& entry, spi::ClassId gated) {
+void ShardState::defer_behind(const Entry& entry, spi::ClassId gated) {
   const auto& message = *entry.message;
   tracker_->forget(entry.sequence);
   if (!entry.was_waiting) {
@@ -247,7 +247,7 @@ void ShardState::block(const Entry& head, std::vector<Entry> waiting) {
   }
 }
 
-void ShardState::give_back(const Entry& entry) {
+void ShardState::abandon(const Entry& entry) {
   tracker_->forget(entry.sequence);
   auto& lane = lane_for(*entry.message);
   if (!entry.was_waiting) lane.reader.rewind(Sequence{entry.sequence.value - 1});
@@ -259,7 +259,7 @@ void ShardState::give_back(const Entry& entry) {
 void ShardState::pass_over(std::vector<Entry> waiting, std::optional<spi::ClassId> behind) {
   for (const auto& entry : waiting) {
     tracker_->forget(entry.sequence);
-    room_.give_back(entry);
+    room_.release(entry);
     if (entry.was_waiting) continue;
     auto& passed = lane_of_keys().passed;
     const auto key_hash = entry.message->key_hash();

@@ -59,7 +59,7 @@ std::optional<RefusedResult> RefusedRows::make_room(Shard shard, Sequence sequen
   return gone;
 }
 
-RefusedRows::Held RefusedRows::hold_back(Row row, Error why, BootTime now, bool refused) {
+RefusedRows::Held RefusedRows::keep_refused(Row row, Error why, BootTime now, bool refused) {
   const auto& settlement = row.result.settlement;
   const Key key{settlement.shard, settlement.sequence};
   const auto tenure = row.result.tenure;

@@ -48,9 +48,9 @@ class RefusedRows {
   /// yet. It is tried again after a delay that doubles each time. `refused`: the quarantine was
   /// refused permanently, too; else it failed for a temporary reason.
   enum class Held : std::uint8_t { first, again, forgotten };
-  Held hold_back(Row row, Error why, BootTime now, bool refused);
-  /// Call it before `hold_back` of a row that is not refused: removes a refused row if there is no
-  /// room. Returns the removed row; nullopt if there is room, or no refused row waits.
+  Held keep_refused(Row row, Error why, BootTime now, bool refused);
+  /// Call it before `keep_refused` of a row that is not refused: removes a refused row if there is
+  /// no room. Returns the removed row; nullopt if there is room, or no refused row waits.
   std::optional<RefusedResult> make_room(Shard shard, Sequence sequence);
 
   /// Returns the next due row to be tried; nullopt if none is due.
@@ -90,7 +90,7 @@ class RefusedRows {
     Error why;
     std::uint32_t tries = 0;
     bool held = false;     ///< it is held back; being tried if it is not in `due_`
-    bool refused = false;  ///< see `hold_back`
+    bool refused = false;  ///< see `keep_refused`
     BootTime retry_at{};
   };
   struct Forgotten {

@@ -31,7 +31,7 @@ bool is_refusal(Code code) {
 
 }  // namespace
 
-Settler::Figures::Figures(Metrics& metrics, std::string_view table)
+Settler::Instruments::Instruments(Metrics& metrics, std::string_view table)
     : batches(metrics.counter(metric::outbox_settle_batches_total,
                               {{"table", table}, {"result", "ok"}})),
       batches_failed(metrics.counter(metric::outbox_settle_batches_total,
@@ -44,7 +44,7 @@ Settler::Figures::Figures(Metrics& metrics, std::string_view table)
 Settler::Settler(Parts parts, SettlerOptions options)
     : parts_(std::move(parts)),
       options_(options),
-      figures_(parts_.metrics, parts_.table.str()),
+      instruments_(parts_.metrics, parts_.table.str()),
       refused_(options.refused_rows_max) {
   parts_.shards.wake_settler_at(options_.rows_max);
 }
@@ -202,8 +202,8 @@ Result<spi::SettleReply> Settler::perform(const SettlePlan& plan) {
 }
 
 void Settler::failed(SettlePlan plan, const Error& error, BootTime now) {
-  figures_.batches_failed.increment();
-  figures_.errors.count(error.code);
+  instruments_.batches_failed.increment();
+  instruments_.errors.count(error.code);
   const bool is_alone = plan.items.size() == 1;
   if (is_refusal(error.code)) {
     failures_ = 0;
@@ -279,7 +279,7 @@ void Settler::alone(SettlePlan plan, const Error& error, BootTime now, bool for_
       for_good || (error.code == Code::storage_conflict &&
                    refused_.tries(settlement.shard, settlement.sequence) >= conflicts_max);
   if (!park || is_parked_instead(settlement)) {
-    return hold_back(std::move(row), error, now, for_good);
+    return keep_refused(std::move(row), error, now, for_good);
   }
   auto instead = row;
   instead.result.settlement = parked_instead(settlement, error);
@@ -287,7 +287,7 @@ void Settler::alone(SettlePlan plan, const Error& error, BootTime now, bool for_
   to_park_.push_back(std::move(instead));
 }
 
-void Settler::hold_back(RefusedRows::Row row, const Error& error, BootTime now, bool refused) {
+void Settler::keep_refused(RefusedRows::Row row, const Error& error, BootTime now, bool refused) {
   const auto id = row.result.settlement.id;
   const auto shard = row.result.settlement.shard;
   const auto sequence = row.result.settlement.sequence;
@@ -298,9 +298,9 @@ void Settler::hold_back(RefusedRows::Row row, const Error& error, BootTime now, 
       log_forgotten(gone->id, gone->sequence, {gone->code, gone->error});
     }
   }
-  const auto held = refused_.hold_back(std::move(row), error, now, refused);
+  const auto held = refused_.keep_refused(std::move(row), error, now, refused);
   if (held == RefusedRows::Held::again) return;
-  parts_.shards.with(shard, [&](ShardState& state) { state.hold_back(tenure); });
+  parts_.shards.with(shard, [&](ShardState& state) { state.keep_refused(tenure); });
   parts_.shards.free_places(holds_place ? 1 : 0);
   if (held == RefusedRows::Held::forgotten) return log_forgotten(id, sequence, error);
   parts_.log.log(LogLevel::error,
@@ -343,8 +343,8 @@ void Settler::apply(SettlePlan plan, Result<spi::SettleReply> reply, BootTime no
   failures_ = 0;
   store_answers();
   ++successes_;
-  figures_.batches.increment();
-  figures_.rows.observe(static_cast<double>(plan.items.size()));
+  instruments_.batches.increment();
+  instruments_.rows.observe(static_cast<double>(plan.items.size()));
   const bool usable = parts_.shards.same_timeline(reply->timeline);
   for (std::size_t part = 0; part < plan.fences.size(); ++part) {
     settled(plan, part, usable ? reply->parts[part] : spi::SettleReply::Part{}, now);
@@ -368,7 +368,7 @@ void Settler::settled(const SettlePlan& plan, std::size_t part, const spi::Settl
   }
   // Fewer rows although the fence held: the batch was repeated, or an operator removed rows.
   if (reply.rows < end - begin) {
-    figures_.missed.add(static_cast<double>(end - begin - reply.rows));
+    instruments_.missed.add(static_cast<double>(end - begin - reply.rows));
     parts_.log.log(LogLevel::info, "some rows of a settle were gone already",
                    {{"table", std::string_view(parts_.table.str())},
                     {"shard", std::uint64_t{fence.shard.value}},
@@ -413,7 +413,7 @@ void Settler::row_settled(ShardState& state, const spi::Settlement& item, std::u
 }
 
 void Settler::parked(const spi::Settlement& item) {
-  figures_.refused_parked.increment();
+  instruments_.refused_parked.increment();
   parts_.log.log(LogLevel::error,
                  "the store refuses the result of this message; it was quarantined instead",
                  {{"table", std::string_view(parts_.table.str())},

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "observe/error_figures.hpp"
+#include "observe/error_metrics.hpp"
 #include "outbox/read/shards.hpp"
 #include "outbox/settle/refused_rows.hpp"
 #include "outbox/settle/settle_plan.hpp"
@@ -93,7 +93,7 @@ class Settler {
   /// The store refuses a single row, or fails with it repeatedly.
   void alone(SettlePlan plan, const Error& error, BootTime now, bool for_good);
   /// `refused`: permanently.
-  void hold_back(RefusedRows::Row row, const Error& error, BootTime now, bool refused);
+  void keep_refused(RefusedRows::Row row, const Error& error, BootTime now, bool refused);
   void log_forgotten(const MessageId& id, Sequence sequence, const Error& error);
   void attempt_failed(const RefusedRows::Row& row, const Error& error);
   void settled(const SettlePlan& plan, std::size_t part, const spi::SettleReply::Part& reply,
@@ -103,19 +103,19 @@ class Settler {
   void parked(const spi::Settlement& item);
   void count(const Settling& settling, const spi::Settlement& item);
 
-  struct Figures {
-    Figures(Metrics& metrics, std::string_view table);
+  struct Instruments {
+    Instruments(Metrics& metrics, std::string_view table);
     Counter& batches;
     Counter& batches_failed;
     Counter& missed;
     Counter& refused_parked;
     Histogram& rows;
-    ErrorFigures errors;
+    ErrorMetrics errors;
   };
 
   Parts parts_;
   SettlerOptions options_;
-  Figures figures_;
+  Instruments instruments_;
   std::deque<SettlePlan> again_;  // batches that failed, and parts of them
   std::vector<RefusedRows::Row> to_park_;
   RefusedRows refused_;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "observe/error_figures.hpp"
+#include "observe/error_metrics.hpp"
 
 #include <sagabox/id.hpp>
 #include <sagabox/log.hpp>
@@ -34,7 +34,7 @@ class Backlog {
   const TableName& table_;
   Metrics& metrics_;
   Logger& log_;
-  ErrorFigures errors_;
+  ErrorMetrics errors_;
   std::optional<BootTime> looked_;
   std::optional<BootTime> logged_;
 };

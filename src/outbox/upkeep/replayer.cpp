@@ -190,7 +190,7 @@ void Replayer::advanced(const ReplayPlan& plan, const ReplayPlan::Advance& advan
     return parts_.fence_broken(plan.tenure.epoch);
   }
   running.errors = running.failures = 0;
-  running.pace.give_back(advance.rows_max - std::min(advance.rows_max, answer->rows));
+  running.pace.refund(advance.rows_max - std::min(advance.rows_max, answer->rows));
   if (answer->job.state != ReplayJob::State::running) return ended(at, answer->job);
   // If there were no rows and no progress, calling again at once would loop.
   const bool stands = answer->rows == 0 && answer->job.cursor == running.job.cursor;

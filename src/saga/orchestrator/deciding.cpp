@@ -285,7 +285,7 @@ void Orchestrator::take_decision(Entry& entry, Decision decision, BatchItem& ite
   if (!decision.write) return;
   if (!item.write) item.write.emplace();
   for (const auto& move : decision.step_moves) {
-    if (SagaFigures::counts(move)) item.moves.push_back(move);
+    if (SagaMetrics::counts(move)) item.moves.push_back(move);
   }
   for (auto& entry_of : decision.history) item.write->history.push_back(std::move(entry_of));
   for (const auto& emission : decision.emissions) {

@@ -2,13 +2,13 @@
 
 #include "core/scopes.hpp"
 #include "feed/reader.hpp"
-#include "observe/error_figures.hpp"
+#include "observe/error_metrics.hpp"
 #include "ownership/worker.hpp"
 #include "runtime/findings.hpp"
 #include "saga/calls/caller.hpp"
 #include "saga/orchestrator/entry.hpp"
 #include "saga/orchestrator/options.hpp"
-#include "saga/orchestrator/saga_figures.hpp"
+#include "saga/orchestrator/saga_metrics.hpp"
 #include "saga/orchestrator/write_step.hpp"
 #include "saga/plan_book.hpp"
 
@@ -233,8 +233,8 @@ class Orchestrator final : public ownership::Holder, public CallResults {
   const OrchestratorParts parts_;
   const OrchestratorOptions options_;
   const spi::Scope scope_;
-  SagaFigures figures_;
-  ErrorFigures errors_;
+  SagaMetrics figures_;
+  ErrorMetrics errors_;
   std::atomic<ownership::Worker*> worker_{nullptr};
 
   mutable std::mutex ended_mutex_;  // of ended_

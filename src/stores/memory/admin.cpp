@@ -139,7 +139,7 @@ Result<spi::MoveReply> Database::move(const spi::MoveRequest& request) {
     }
     const bool any = std::ranges::any_of(reply.items, [](const auto& item) { return item.moved; });
     if (any && request.move != spi::Move::quarantine && options_.notifies) {
-      bell(request.table.str()).ring();
+      signal(request.table.str()).notify();
     }
     return reply;
   });
@@ -188,8 +188,8 @@ Status Database::misplace(const TableName& table, Sequence sequence) {
 
 void Database::audit_death(const TableName& table, const Slot& row, WallTime at) {
   state_.audit.append(dead_letter_event(audited(table, row),
-                                        row.trouble->code.value_or(Code::unknown_internal),
-                                        row.trouble->error, at));
+                                        row.failure_state->code.value_or(Code::unknown_internal),
+                                        row.failure_state->error, at));
 }
 
 }  // namespace sagabox::memory

@@ -154,7 +154,7 @@ Result<spi::JobAdvanceReply> Database::advance_job(const spi::JobAdvance& reques
       }
       reply.job = *job;
     }
-    if (reply.rows > 0 && options_.notifies) bell(request.table.str()).ring();
+    if (reply.rows > 0 && options_.notifies) signal(request.table.str()).notify();
     return reply;
   });
 }

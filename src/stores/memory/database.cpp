@@ -226,18 +226,18 @@ Result<spi::SettleReply> Database::settle(const spi::SettleRequest& request) {
   });
 }
 
-CommitBell& Database::bell(std::string_view table) {
-  const std::lock_guard lock(bells_mutex_);
-  auto known = bells_.find(table);
-  if (known == bells_.end()) {
-    known = bells_.emplace(std::string(table), std::make_unique<CommitBell>()).first;
+CommitSignal& Database::signal(std::string_view table) {
+  const std::lock_guard lock(signals_mutex_);
+  auto known = signals_.find(table);
+  if (known == signals_.end()) {
+    known = signals_.emplace(std::string(table), std::make_unique<CommitSignal>()).first;
   }
   return *known->second;
 }
 
-void Database::wait(const TableName& table, Duration timeout) { bell(table.str()).wait(timeout); }
+void Database::wait(const TableName& table, Duration timeout) { signal(table.str()).wait(timeout); }
 
-void Database::wake(const TableName& table) { bell(table.str()).ring(); }
+void Database::wake(const TableName& table) { signal(table.str()).notify(); }
 
 void Database::set_faults(FaultPlan faults) {
   auto plan = faults ? std::make_shared<const FaultPlan>(std::move(faults)) : nullptr;
@@ -295,13 +295,13 @@ bool Database::commit(const std::shared_ptr<OpenTransaction>& transaction) {
     end(transaction);
   }
   if (options_.notifies) {
-    const CommitBell* last = nullptr;
+    const CommitSignal* last = nullptr;
     for (const auto& insert : transaction->inserts) {
-      if (insert.bell != last) insert.bell->ring();
-      last = insert.bell;
+      if (insert.signal != last) insert.signal->notify();
+      last = insert.signal;
     }
     ring_commands(*transaction);
-    if (!transaction->events.empty()) bell(hub_events_bell).ring();
+    if (!transaction->events.empty()) signal(hub_events_signal).notify();
   }
   return true;
 }
@@ -309,13 +309,13 @@ bool Database::commit(const std::shared_ptr<OpenTransaction>& transaction) {
 void Database::ring_commands(const OpenTransaction& transaction) {
   std::string_view last;
   for (const auto& command : transaction.commands) {
-    if (command.definition != last) bell(Sagas::bell_name(command.definition)).ring();
+    if (command.definition != last) signal(Sagas::signal_name(command.definition)).notify();
     last = command.definition;
   }
 }
 
-void Database::ring_if_told(std::string_view bell_name) {
-  if (options_.notifies) bell(bell_name).ring();
+void Database::notify_if_told(std::string_view signal_name) {
+  if (options_.notifies) signal(signal_name).notify();
 }
 
 std::vector<bool> Database::held(const spi::Fencing& fencing) const {
@@ -346,7 +346,7 @@ std::optional<Error> Database::other_writer(const OpenTransaction* me) const {
 Result<std::vector<Written>> Database::insert(
     OpenTransaction& transaction, const TableName& table,
     std::span<const std::shared_ptr<const Message>> messages) {
-  CommitBell& rung = bell(table.str());
+  CommitSignal& rung = signal(table.str());
   const std::lock_guard lock(mutex_);
   if (transaction.aborted) return aborted();
   Table* rows = find(table);
@@ -429,8 +429,8 @@ bool Database::fail_over() {
     state_ = std::move(restored);
     ++timeline_.value;
   }
-  const std::lock_guard lock(bells_mutex_);
-  for (const auto& [name, bell] : bells_) bell->ring();
+  const std::lock_guard lock(signals_mutex_);
+  for (const auto& [name, signal] : signals_) signal->notify();
   return true;
 }
 

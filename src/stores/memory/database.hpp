@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/commit_bell.hpp"
+#include "core/commit_signal.hpp"
 #include "stores/memory/audit_log.hpp"
 #include "stores/memory/controls.hpp"
 #include "stores/memory/hub.hpp"
@@ -31,7 +31,7 @@ using BusinessRows =
 struct OpenTransaction {
   struct Insert {
     Table* table = nullptr;
-    CommitBell* bell = nullptr;
+    CommitSignal* signal = nullptr;
     Drawn drawn;
   };
 
@@ -81,7 +81,7 @@ class Database final : public spi::OutboxStore,
                                                     Sequence after,
                                                     std::uint32_t rows_max) override;
   Result<spi::SettleReply> settle(const spi::SettleRequest& request) override;
-  /// See `CommitBell`; commits ring only with `Options::notifies`.
+  /// See `CommitSignal`; commits notify only with `Options::notifies`.
   void wait(const TableName& table, Duration timeout) override;
   void wake(const TableName& table) override;
 
@@ -175,7 +175,7 @@ class Database final : public spi::OutboxStore,
 
   [[nodiscard]] Table* find(const TableName& table) const;
   static Error no_table(const TableName& table);
-  CommitBell& bell(std::string_view table);
+  CommitSignal& signal(std::string_view table);
   /// With `LateCommits::none`: an error if another transaction has drawn sequences, because none
   /// may overtake it.
   [[nodiscard]] std::optional<Error> other_writer(const OpenTransaction* me) const;
@@ -189,7 +189,7 @@ class Database final : public spi::OutboxStore,
   [[nodiscard]] std::optional<spi::Horizon> horizon() const;
   void ring_commands(const OpenTransaction& transaction);
   /// Rings if processes notify each other of commits.
-  void ring_if_told(std::string_view bell_name);
+  void notify_if_told(std::string_view signal_name);
   /// Whether each fence holds.
   [[nodiscard]] std::vector<bool> held(const spi::Fencing& fencing) const;
   /// Removes it from the transactions in progress.
@@ -218,8 +218,8 @@ class Database final : public spi::OutboxStore,
   std::vector<std::shared_ptr<OpenTransaction>> open_;  // ascending by id
   const OpenTransaction* writer_ = nullptr;             // LateCommits::none: the only writer
 
-  std::mutex bells_mutex_;
-  std::map<std::string, std::unique_ptr<CommitBell>, std::less<>> bells_;  // never removed
+  std::mutex signals_mutex_;
+  std::map<std::string, std::unique_ptr<CommitSignal>, std::less<>> signals_;  // never removed
 };
 
 }  // namespace sagabox::memory

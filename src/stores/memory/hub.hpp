@@ -140,8 +140,8 @@ class HubAdmin final : public spi::HubAdminStore {
 };
 
 /// The names of the bells that roles wait for.
-inline constexpr std::string_view hub_events_bell = "hub:events";
-inline constexpr std::string_view hub_deliveries_bell = "hub:deliveries";
-inline constexpr std::string_view hub_jobs_bell = "hub:jobs";
+inline constexpr std::string_view hub_events_signal = "hub:events";
+inline constexpr std::string_view hub_deliveries_signal = "hub:deliveries";
+inline constexpr std::string_view hub_jobs_signal = "hub:jobs";
 
 }  // namespace sagabox::memory

@@ -287,7 +287,7 @@ Result<std::vector<spi::Requeued>> HubAdmin::requeue(std::span<const DeliveryId>
     }
     return answers;
   });
-  if (done.ok()) database_.ring_if_told(hub_deliveries_bell);
+  if (done.ok()) database_.notify_if_told(hub_deliveries_signal);
   return done;
 }
 

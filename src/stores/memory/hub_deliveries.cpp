@@ -56,7 +56,7 @@ Result<std::uint64_t> HubDeliveries::add(std::span<const DeliveryRecord> deliver
     }
     return count;
   });
-  if (added.ok() && *added > 0) database_.ring_if_told(hub_deliveries_bell);
+  if (added.ok() && *added > 0) database_.notify_if_told(hub_deliveries_signal);
   return added;
 }
 
@@ -258,7 +258,7 @@ Status HubDeliveries::make_jobs(std::span<const JobRecord> jobs) {
     }
     return {};
   });
-  if (made.ok() && !jobs.empty()) database_.ring_if_told(hub_jobs_bell);
+  if (made.ok() && !jobs.empty()) database_.notify_if_told(hub_jobs_signal);
   return made;
 }
 
@@ -334,7 +334,7 @@ Result<spi::DeliveryStore::DisableReply> HubDeliveries::disable(const spi::Fenci
     reply.disabled = true;
     return reply;
   });
-  if (done.ok() && done->disabled) database_.ring_if_told(hub_deliveries_bell);
+  if (done.ok() && done->disabled) database_.notify_if_told(hub_deliveries_signal);
   return done;
 }
 
@@ -360,7 +360,9 @@ Result<std::vector<SubscriptionRecord>> HubDeliveries::named(std::span<const Sub
   });
 }
 
-void HubDeliveries::wait(Duration timeout) { database_.bell(hub_deliveries_bell).wait(timeout); }
-void HubDeliveries::wake() { database_.bell(hub_deliveries_bell).ring(); }
+void HubDeliveries::wait(Duration timeout) {
+  database_.signal(hub_deliveries_signal).wait(timeout);
+}
+void HubDeliveries::wake() { database_.signal(hub_deliveries_signal).notify(); }
 
 }  // namespace sagabox::memory

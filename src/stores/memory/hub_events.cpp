@@ -157,7 +157,7 @@ Result<std::vector<bool>> HubEvents::move(const spi::Fencing& fencing,
   });
 }
 
-void HubEvents::wait(Duration timeout) { database_.bell(hub_events_bell).wait(timeout); }
-void HubEvents::wake() { database_.bell(hub_events_bell).ring(); }
+void HubEvents::wait(Duration timeout) { database_.signal(hub_events_signal).wait(timeout); }
+void HubEvents::wake() { database_.signal(hub_events_signal).notify(); }
 
 }  // namespace sagabox::memory

@@ -60,7 +60,7 @@ Result<std::vector<bool>> HubJobs::finish(const LeaseToken& token,
     }
     return counted;
   });
-  if (finished.ok()) database_.ring_if_told(hub_deliveries_bell);
+  if (finished.ok()) database_.notify_if_told(hub_deliveries_signal);
   return finished;
 }
 
@@ -95,12 +95,12 @@ Result<spi::JobStore::ResetReply> HubJobs::reset(std::uint32_t rows_max) {
     }
     return reply;
   });
-  if (done.ok() && done->reset > 0) database_.ring_if_told(hub_jobs_bell);
-  if (done.ok() && done->failed > 0) database_.ring_if_told(hub_deliveries_bell);
+  if (done.ok() && done->reset > 0) database_.notify_if_told(hub_jobs_signal);
+  if (done.ok() && done->failed > 0) database_.notify_if_told(hub_deliveries_signal);
   return done;
 }
 
-void HubJobs::wait(Duration timeout) { database_.bell(hub_jobs_bell).wait(timeout); }
-void HubJobs::wake() { database_.bell(hub_jobs_bell).ring(); }
+void HubJobs::wait(Duration timeout) { database_.signal(hub_jobs_signal).wait(timeout); }
+void HubJobs::wake() { database_.signal(hub_jobs_signal).notify(); }
 
 }  // namespace sagabox::memory

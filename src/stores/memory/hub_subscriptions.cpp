@@ -27,7 +27,7 @@ Result<bool> HubSubscriptions::write(const SubscriptionRecord& record,
     for (const auto& event : audit) database_.state_.audit.append(event);
     return true;
   });
-  if (written.ok() && *written) database_.ring_if_told(hub_deliveries_bell);
+  if (written.ok() && *written) database_.notify_if_told(hub_deliveries_signal);
   return written;
 }
 

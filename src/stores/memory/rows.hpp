@@ -23,7 +23,7 @@ enum class SlotState : std::uint8_t {
 };
 
 /// Data that few rows have, kept out of the slot. Never changed once shared: see `amend`.
-struct Trouble {
+struct FailureState {
   std::optional<Code> code;  ///< of the last failure
   std::string error;
   std::string decode_error;
@@ -56,7 +56,7 @@ struct Slot {
   std::uint64_t key_hash = 0;
   Sequence older{};  ///< the next older row that has the same id; 0: there is none
   std::shared_ptr<const Message> message;
-  std::shared_ptr<const Trouble> trouble;
+  std::shared_ptr<const FailureState> failure_state;
 
   [[nodiscard]] bool pending() const noexcept { return state == SlotState::pending; }
   /// True if it is read by sequence, not by time.

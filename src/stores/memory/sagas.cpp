@@ -21,7 +21,7 @@ SagaRecord without_labels(SagaRecord record) {
 
 }  // namespace
 
-std::string Sagas::bell_name(std::string_view definition) {
+std::string Sagas::signal_name(std::string_view definition) {
   return "saga:" + std::string(definition);
 }
 
@@ -178,17 +178,19 @@ Result<spi::SagaBatchReply> Sagas::write(const spi::SagaBatch& batch) {
       return write_locked(batch);
     }();
     if (reply.ok() && reply->written() && database_.options_.notifies) {
-      for (const auto& message : batch.messages) database_.bell(message.table.str()).ring();
+      for (const auto& message : batch.messages) database_.signal(message.table.str()).notify();
     }
     return reply;
   });
 }
 
 void Sagas::wait(std::string_view definition, Duration timeout) {
-  database_.bell(bell_name(definition)).wait(timeout);
+  database_.signal(signal_name(definition)).wait(timeout);
 }
 
-void Sagas::wake(std::string_view definition) { database_.bell(bell_name(definition)).ring(); }
+void Sagas::wake(std::string_view definition) {
+  database_.signal(signal_name(definition)).notify();
+}
 
 Result<std::vector<SagaRecord>> Sagas::list(const spi::SagaListRequest& request) {
   using Records = std::vector<SagaRecord>;

@@ -103,8 +103,8 @@ class Sagas final : public spi::SagaStore, public spi::SagaAdminStore {
 
   /// For `Transaction::sagas()`.
   Status append(OpenTransaction& transaction, std::span<const SagaCommand> commands);
-  /// What its commands ring when it commits.
-  static std::string bell_name(std::string_view definition);
+  /// What its commands notify when it commits.
+  static std::string signal_name(std::string_view definition);
 
  private:
   Status write_messages(std::span<const spi::SagaMessage> messages);

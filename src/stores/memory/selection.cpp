@@ -49,13 +49,13 @@ bool fits(const Slot& slot, const MessageFilter& filter) {
   if (filter.from && at < *filter.from) return false;
   if (filter.until && at >= *filter.until) return false;
   if (filter.retrying && !slot.retrying) return false;
-  if (filter.code && (!slot.trouble || slot.trouble->code != filter.code)) return false;
+  if (filter.code && (!slot.failure_state || slot.failure_state->code != filter.code)) return false;
   return names_fit(slot, filter);
 }
 
 std::string_view tenant_of(const Slot& slot) noexcept {
   if (slot.message) return slot.message->tenant();
-  return slot.trouble ? std::string_view(slot.trouble->tenant) : std::string_view();
+  return slot.failure_state ? std::string_view(slot.failure_state->tenant) : std::string_view();
 }
 
 MessageRecord record_of(Sequence sequence, const Slot& slot, RecordParts parts) {
@@ -81,13 +81,13 @@ MessageRecord record_of(Sequence sequence, const Slot& slot, RecordParts parts) 
     record.due = slot.due;
     record.retrying = slot.retrying;
   }
-  if (slot.trouble) {
-    record.decode_error = slot.trouble->decode_error;
-    record.replays = slot.trouble->replays;
-    record.code = slot.trouble->code;
-    record.error = slot.trouble->error;
-    record.note = slot.trouble->note;
-    if (parts.history) record.history = slot.trouble->history;
+  if (slot.failure_state) {
+    record.decode_error = slot.failure_state->decode_error;
+    record.replays = slot.failure_state->replays;
+    record.code = slot.failure_state->code;
+    record.error = slot.failure_state->error;
+    record.note = slot.failure_state->note;
+    if (parts.history) record.history = slot.failure_state->history;
   }
   if (parts.payload) record.message = slot.message;
   return record;

@@ -1,7 +1,7 @@
 #include "stores/memory/table.hpp"
 
+#include "stores/memory/failure_state.hpp"
 #include "stores/memory/selection.hpp"
-#include "stores/memory/trouble.hpp"
 
 #include <chrono>
 #include <string>
@@ -13,7 +13,9 @@ namespace {
 constexpr std::size_t slots_ahead = 8;
 constexpr std::size_t messages_ahead = 4;
 
-bool has_error(const Slot& slot) { return slot.trouble && !slot.trouble->error.empty(); }
+bool has_error(const Slot& slot) {
+  return slot.failure_state && !slot.failure_state->error.empty();
+}
 
 Inspected::State inspected_state(const Slot& slot) {
   switch (slot.state) {
@@ -146,9 +148,9 @@ spi::Row Table::row_of(Sequence sequence, const Slot& slot) const {
   if (slot.waits) row.due = slot.due;
   row.retrying = slot.retrying;
   row.message = slot.message;
-  if (slot.trouble) {
-    row.decode_error = slot.trouble->decode_error;
-    row.replays = slot.trouble->replays;
+  if (slot.failure_state) {
+    row.decode_error = slot.failure_state->decode_error;
+    row.replays = slot.failure_state->replays;
   }
   return row;
 }
@@ -309,10 +311,10 @@ std::vector<Inspected> Table::inspect() const {
     row.state = inspected_state(slot);
     row.row = row_of(sequence, slot);
     row.settled = slot.settled;
-    if (slot.trouble) {
-      row.code = slot.trouble->code.value_or(Code::unknown_internal);
-      row.error = slot.trouble->error;
-      row.replays = slot.trouble->replays;
+    if (slot.failure_state) {
+      row.code = slot.failure_state->code.value_or(Code::unknown_internal);
+      row.error = slot.failure_state->error;
+      row.replays = slot.failure_state->replays;
     }
     all.push_back(std::move(row));
   });
@@ -322,9 +324,9 @@ std::vector<Inspected> Table::inspect() const {
 bool Table::corrupt(Sequence sequence) {
   Slot* slot = rows_.find(sequence);
   if (slot == nullptr || slot->state == SlotState::open) return false;
-  amend(*slot, [tenant = std::string(tenant_of(*slot))](Trouble& trouble) {
-    trouble.decode_error = "headers: not a JSON object of strings";
-    trouble.tenant = tenant;
+  amend(*slot, [tenant = std::string(tenant_of(*slot))](FailureState& failure_state) {
+    failure_state.decode_error = "headers: not a JSON object of strings";
+    failure_state.tenant = tenant;
   });
   slot->message.reset();
   return true;

@@ -1,6 +1,6 @@
+#include "stores/memory/failure_state.hpp"
 #include "stores/memory/selection.hpp"
 #include "stores/memory/table.hpp"
-#include "stores/memory/trouble.hpp"
 
 #include <algorithm>
 #include <string>
@@ -120,18 +120,18 @@ void Table::replay(Sequence sequence, TransactionId writer, WallTime now, bool a
   fresh.written_at = now;
   fresh.due = {};
   if (!fresh.has_key) fresh.shard = Shard{static_cast<std::uint16_t>(to.value % shards_)};
-  Trouble kept;
+  FailureState kept;
   kept.replays = 1;
-  if (old.trouble) {
-    kept.replays += old.trouble->replays;
-    kept.decode_error = old.trouble->decode_error;
-    kept.tenant = old.trouble->tenant;
+  if (old.failure_state) {
+    kept.replays += old.failure_state->replays;
+    kept.decode_error = old.failure_state->decode_error;
+    kept.tenant = old.failure_state->tenant;
   }
   if (as_new && fresh.message) {
     fresh.message = as_new_message(*fresh.message, kept.replays);
     fresh.bytes = static_cast<std::uint32_t>(fresh.message->bytes());
   }
-  fresh.trouble = std::make_shared<const Trouble>(std::move(kept));
+  fresh.failure_state = std::make_shared<const FailureState>(std::move(kept));
   ids_.erase(old.id, sequence);
   rows_.erase(sequence);
   ids_.insert(fresh.id, to);
@@ -151,7 +151,7 @@ void Table::quarantine(Sequence sequence, const std::string& note, WallTime now)
     slot.due = now;
   }
   ++counts_.quarantined;
-  amend(slot, [&](Trouble& trouble) { trouble.note = note; });
+  amend(slot, [&](FailureState& failure_state) { failure_state.note = note; });
 }
 
 void Table::release(Sequence sequence, WallTime now) {
@@ -160,9 +160,9 @@ void Table::release(Sequence sequence, WallTime now) {
   slot.state = SlotState::pending;
   slot.attempts = 0;
   slot.targets_done = {};
-  amend(slot, [](Trouble& trouble) {
-    trouble.note.clear();
-    trouble.failed_for_good = 0;
+  amend(slot, [](FailureState& failure_state) {
+    failure_state.note.clear();
+    failure_state.failed_for_good = 0;
   });
   ++counts_.pending;
   rows_.pending_added(sequence);

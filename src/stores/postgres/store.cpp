@@ -117,7 +117,7 @@ class PostgresStore final : public Store {
         .looked = [this](const spi::Horizon& unseen,
                          std::size_t rows) { wake_.looked(saga_commands, unseen, rows); },
         .wait = [this](std::string_view, Duration timeout) { wake_.wait(saga_commands, timeout); },
-        .wake = [this](std::string_view) { wake_.ring(saga_commands); }};
+        .wake = [this](std::string_view) { wake_.notify(saga_commands); }};
   }
   sql::HubParts hub_parts() {
     return {
@@ -137,11 +137,11 @@ class PostgresStore final : public Store {
                          std::size_t rows) { hub_waits_.looked(unseen, rows); },
         .found = [this](std::string_view feed, std::size_t rows) { hub_waits_.found(feed, rows); },
         .wait = [this](std::string_view feed, Duration timeout) { hub_waits_.wait(feed, timeout); },
-        .wake = [this](std::string_view feed) { hub_waits_.ring(feed); }};
+        .wake = [this](std::string_view feed) { hub_waits_.notify(feed); }};
   }
   sql::OperatorParts operator_parts() {
     return {context_.sessions, chain_, replay_, known_,
-            [this](const TableName& table) { wake_.ring(table); }};
+            [this](const TableName& table) { wake_.notify(table); }};
   }
 
   /// All saga definitions share one flag sequence.

@@ -261,7 +261,7 @@ Result<spi::JobAdvanceReply> ControlStore::advance_in(Session& session,
 Result<spi::JobAdvanceReply> ControlStore::advance_job(const spi::JobAdvance& request) {
   auto reply = in_transaction(parts_.sessions,
                               [&](Session& session) { return advance_in(session, request); });
-  if (reply.ok() && reply->rows > 0) parts_.ring(request.table);
+  if (reply.ok() && reply->rows > 0) parts_.notify(request.table);
   return reply;
 }
 

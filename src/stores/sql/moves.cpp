@@ -153,7 +153,7 @@ Result<spi::MoveReply> AdminStore::move(const spi::MoveRequest& request) {
       in_transaction(parts_.sessions, [&](Session& session) { return move_in(session, request); });
   if (reply.ok() && request.move != spi::Move::quarantine &&
       std::ranges::any_of(reply->items, [](const auto& item) { return item.moved; })) {
-    parts_.ring(request.table);
+    parts_.notify(request.table);
   }
   return reply;
 }

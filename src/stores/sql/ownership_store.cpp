@@ -114,10 +114,10 @@ Result<spi::Census> OwnershipStore::census(const spi::Scope& scope) {
   return census;
 }
 
-Result<std::vector<spi::OwnedShard>> OwnershipStore::take_in(Session& session,
-                                                             const spi::Scope& scope,
-                                                             const WorkerId& worker,
-                                                             std::uint16_t shards_max) {
+Result<std::vector<spi::OwnedShard>> OwnershipStore::apply_changes(Session& session,
+                                                                   const spi::Scope& scope,
+                                                                   const WorkerId& worker,
+                                                                   std::uint16_t shards_max) {
   auto locked = session.run(statements_.lock_free, {scope, shards_max});
   if (!locked.ok()) return locked.error();
   if (locked->empty()) return std::vector<spi::OwnedShard>{};
@@ -129,8 +129,9 @@ Result<std::vector<spi::OwnedShard>> OwnershipStore::take_in(Session& session,
 Result<std::vector<spi::OwnedShard>> OwnershipStore::take(const spi::Scope& scope,
                                                           const WorkerId& worker,
                                                           std::uint16_t shards_max) {
-  return in_transaction(
-      sessions_, [&](Session& session) { return take_in(session, scope, worker, shards_max); });
+  return in_transaction(sessions_, [&](Session& session) {
+    return apply_changes(session, scope, worker, shards_max);
+  });
 }
 
 Status OwnershipStore::run_alone(const Statement& statement, Values values) {

@@ -49,8 +49,9 @@ class OwnershipStore final : public spi::OwnershipStore {
   Status leave(const WorkerId& worker) override;
 
  private:
-  Result<std::vector<spi::OwnedShard>> take_in(Session& session, const spi::Scope& scope,
-                                               const WorkerId& worker, std::uint16_t shards_max);
+  Result<std::vector<spi::OwnedShard>> apply_changes(Session& session, const spi::Scope& scope,
+                                                     const WorkerId& worker,
+                                                     std::uint16_t shards_max);
   /// Runs it in a transaction of its own.
   Status run_alone(const Statement& statement, Values values);
 

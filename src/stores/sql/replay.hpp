@@ -92,7 +92,7 @@ struct OperatorParts {
   Replay& replay;
   const KnownOutbox& known;
   /// Wakes the readers of an outbox.
-  std::function<void(const TableName&)> ring;
+  std::function<void(const TableName&)> notify;
 };
 
 }  // namespace sagabox::sql

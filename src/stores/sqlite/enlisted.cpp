@@ -1,4 +1,4 @@
-#include "stores/sqlite/acquaintance.hpp"
+#include "stores/sqlite/connection_state.hpp"
 #include "stores/sqlite/insert.hpp"
 #include "stores/sqlite/session.hpp"
 #include "stores/sqlite/sql_files.hpp"
@@ -53,11 +53,11 @@ const sql::HubPublishStatements& hub_publish_statements() {
 }  // namespace
 
 struct Enlisted::Borrowed {
-  std::shared_ptr<Acquaintance> acquaintance;
+  std::shared_ptr<ConnectionState> connection_state;
   /// Set once the transaction has read the file: from then on it changes only with a commit.
   std::optional<std::uint32_t> version;
 
-  [[nodiscard]] Link& link() const noexcept { return acquaintance->link; }
+  [[nodiscard]] Link& link() const noexcept { return connection_state->link; }
   [[nodiscard]] bool is_open() const {
     return link().in_transaction() && (!version || *version == version_of(link().handle()));
   }
@@ -118,7 +118,7 @@ Result<std::vector<Written>> Enlisted::insert(
     const TableName& table, std::span<const std::shared_ptr<const Message>> messages) {
   if (!is_open()) return no_transaction();
   auto& link = borrowed_->link();
-  const auto*& of_table = borrowed_->acquaintance->statements[table];
+  const auto*& of_table = borrowed_->connection_state->statements[table];
   if (of_table == nullptr) of_table = &insert_statements(table);
   auto written = insert_messages(link, table, *of_table, messages, system_clock().wall_now());
   if (!written.ok()) return written;
@@ -135,10 +135,10 @@ Result<Enlisted> enlist(sqlite3* connection) {
                  "enlist() needs a connection that is open; open one, and call BEGIN IMMEDIATE"};
   }
   if (sqlite3_get_autocommit(connection) != 0) return no_transaction();
-  auto acquaintance = acquaintance_of(connection);
-  if (!acquaintance.ok()) return acquaintance.error();
+  auto connection_state = connection_state_of(connection);
+  if (!connection_state.ok()) return connection_state.error();
   auto borrowed = std::make_unique<Enlisted::Borrowed>();
-  borrowed->acquaintance = std::move(*acquaintance);
+  borrowed->connection_state = std::move(*connection_state);
   if (sqlite3_txn_state(connection, "main") != SQLITE_TXN_NONE) borrowed->has_looked();
   return Enlisted(std::move(borrowed));
 }

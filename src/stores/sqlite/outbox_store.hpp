@@ -34,7 +34,7 @@ class SqliteOutbox final : public spi::OutboxStore {
   void wait(const TableName& table, Duration timeout) override {
     context_.wake.wait(table, timeout);
   }
-  void wake(const TableName& table) override { context_.wake.ring(table); }
+  void wake(const TableName& table) override { context_.wake.notify(table); }
 
  private:
   /// Returns no row before it is on the disk.

@@ -123,11 +123,11 @@ Result<spi::Census> Ownership::census(const spi::Scope& scope) {
   return census;
 }
 
-Result<std::vector<spi::OwnedShard>> Ownership::take_in(sql::Session& session,
-                                                        const spi::Scope& scope,
-                                                        const WorkerId& worker,
-                                                        std::uint16_t shards_max,
-                                                        std::vector<std::int64_t>& locked) {
+Result<std::vector<spi::OwnedShard>> Ownership::apply_changes(sql::Session& session,
+                                                              const spi::Scope& scope,
+                                                              const WorkerId& worker,
+                                                              std::uint16_t shards_max,
+                                                              std::vector<std::int64_t>& locked) {
   std::vector<spi::OwnedShard> taken;
   auto places = places_of(session, scope);
   if (!places.ok()) return places.error();
@@ -155,7 +155,7 @@ Result<std::vector<spi::OwnedShard>> Ownership::take(const spi::Scope& scope,
                                                      std::uint16_t shards_max) {
   std::vector<std::int64_t> locked;
   auto taken = sql::in_transaction(context_.sessions, [&](sql::Session& session) {
-    return take_in(session, scope, worker, shards_max, locked);
+    return apply_changes(session, scope, worker, shards_max, locked);
   });
   const std::lock_guard lock(mutex_);
   for (const auto number : locked) {

@@ -51,9 +51,10 @@ class Ownership final : public spi::OwnershipStore {
   Result<std::vector<Place>> places_of(sql::Session& session, const spi::Scope& scope) const;
   Status make_places(std::span<const spi::Scope> scopes, std::uint16_t shards);
   Status check_places(std::span<const spi::Scope> scopes, std::uint16_t shards, bool& complete);
-  Result<std::vector<spi::OwnedShard>> take_in(sql::Session& session, const spi::Scope& scope,
-                                               const WorkerId& worker, std::uint16_t shards_max,
-                                               std::vector<std::int64_t>& locked);
+  Result<std::vector<spi::OwnedShard>> apply_changes(sql::Session& session, const spi::Scope& scope,
+                                                     const WorkerId& worker,
+                                                     std::uint16_t shards_max,
+                                                     std::vector<std::int64_t>& locked);
 
   // Requires mutex_.
   [[nodiscard]] const Lease* live(const WorkerId& worker) const;

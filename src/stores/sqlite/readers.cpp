@@ -32,7 +32,7 @@ Result<Readers::Lease> Readers::take() {
   return connection.error();
 }
 
-void Readers::give_back(std::unique_ptr<Connection> connection) {
+void Readers::release(std::unique_ptr<Connection> connection) {
   {
     const std::lock_guard lock(mutex_);
     idle_.push_back(std::move(connection));

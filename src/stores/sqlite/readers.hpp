@@ -25,7 +25,7 @@ class Readers {
     Lease(Lease&&) noexcept = default;
     Lease& operator=(Lease&&) = delete;
     ~Lease() {
-      if (connection_) readers_->give_back(std::move(connection_));
+      if (connection_) readers_->release(std::move(connection_));
     }
     Connection& operator*() const noexcept { return *connection_; }
     Connection* operator->() const noexcept { return connection_.get(); }
@@ -41,7 +41,7 @@ class Readers {
   Result<Lease> take();
 
  private:
-  void give_back(std::unique_ptr<Connection> connection);
+  void release(std::unique_ptr<Connection> connection);
 
   const std::string path_;
   const Options options_;

@@ -18,7 +18,7 @@ using spi::Settlement;
 using spi::Verdict;
 
 /// The failures of a row, and its place.
-struct Trouble {
+struct FailureState {
   Place place = 0;
   std::uint32_t failed_for_good = 0;
   std::string code;
@@ -141,46 +141,47 @@ class Settling {
     return settled;
   }
 
-  Result<std::optional<Trouble>> trouble_of(const Settlement& item) {
-    Trouble trouble;
+  Result<std::optional<FailureState>> failure_state_of(const Settlement& item) {
+    FailureState failure_state;
     auto found = first_place(item, [&](Place place) -> Result<bool> {
       auto run = connection_.run(statements_.failures);
       auto row = run.with(place).with(item.id.view()).step();
       if (!row.ok() || !*row) return row;
-      trouble = {.place = place,
-                 .failed_for_good = static_cast<std::uint32_t>(run.integer(0)),
-                 .code = std::string(run.text(1)),
-                 .error = std::string(run.text(2)),
-                 .history = std::string(run.text(3))};
+      failure_state = {.place = place,
+                       .failed_for_good = static_cast<std::uint32_t>(run.integer(0)),
+                       .code = std::string(run.text(1)),
+                       .error = std::string(run.text(2)),
+                       .history = std::string(run.text(3))};
       return true;
     });
     if (!found.ok()) return found.error();
-    if (!*found) return std::optional<Trouble>();
-    return std::optional(std::move(trouble));
+    if (!*found) return std::optional<FailureState>();
+    return std::optional(std::move(failure_state));
   }
 
   /// A failure that used an attempt is added to the history.
-  [[nodiscard]] std::string history_with(const Trouble& trouble, const Settlement& item) const {
-    if (item.attempts <= trouble.failed_for_good) return trouble.history;
-    auto history = history_from_text(trouble.history);
+  [[nodiscard]] std::string history_with(const FailureState& failure_state,
+                                         const Settlement& item) const {
+    if (item.attempts <= failure_state.failed_for_good) return failure_state.history;
+    auto history = history_from_text(failure_state.history);
     add_failure(history, {item.attempts, now_, item.code, item.error});
     return history_text(history);
   }
 
   Result<bool> retry(const Settlement& item) {
-    auto found = trouble_of(item);
+    auto found = failure_state_of(item);
     if (!found.ok()) return found.error();
     if (!*found) return false;
-    const Trouble& trouble = **found;
-    const auto history = history_with(trouble, item);
+    const FailureState& failure_state = **found;
+    const auto history = history_with(failure_state, item);
     auto run = connection_.run(statements_.retry);
-    run.with(trouble.place).with(place_of(waiting_from, item.sequence)).with(item.attempts);
+    run.with(failure_state.place).with(place_of(waiting_from, item.sequence)).with(item.attempts);
     run.with(now_ + std::chrono::duration_cast<std::chrono::microseconds>(item.delay));
-    run.with(std::max(trouble.failed_for_good, item.attempts));
+    run.with(std::max(failure_state.failed_for_good, item.attempts));
     run.with(code_name(item.code)).with(item.error).with_or_null(history);
     run.with(static_cast<std::int64_t>(item.targets_done.value));
     if (auto changed_it = changed(run); !changed_it.ok()) return changed_it;
-    counts_.waiting += waits(trouble.place) ? 0 : 1;
+    counts_.waiting += waits(failure_state.place) ? 0 : 1;
     counts_.last = std::max(counts_.last, item.sequence);
     return true;
   }
@@ -195,7 +196,7 @@ class Settling {
       if (!found.ok()) return found.error();
       return found->has_value();
     }
-    auto found = trouble_of(item);
+    auto found = failure_state_of(item);
     if (!found.ok()) return found.error();
     if (!*found) return false;
     const auto history = history_with(**found, item);
@@ -206,25 +207,27 @@ class Settling {
   }
 
   Result<bool> bury(const Settlement& item) {
-    auto found = trouble_of(item);
+    auto found = failure_state_of(item);
     if (!found.ok()) return found.error();
     if (!*found) return false;
-    const Trouble& trouble = **found;
+    const FailureState& failure_state = **found;
     const bool dies = item.verdict == Verdict::dead;
-    const bool keeps = dies && item.keep_last_error && !trouble.error.empty();
+    const bool keeps = dies && item.keep_last_error && !failure_state.error.empty();
     const bool refused = !item.note.empty();
     const auto history = refused ? std::string()
-                         : keeps ? trouble.history
-                                 : history_with(trouble, item);
+                         : keeps ? failure_state.history
+                                 : history_with(failure_state, item);
     const auto state = dies ? MessageState::dead : MessageState::quarantined;
     auto run = connection_.run(statements_.bury);
-    run.with(trouble.place).with(state_name(state)).with(now_).with(item.attempts);
-    run.with(std::max(trouble.failed_for_good, item.attempts));
-    run.with(keeps ? std::string_view(trouble.code) : code_name(item.code));
-    run.with(keeps ? trouble.error : item.error).with_or_null(history).with_or_null(item.note);
+    run.with(failure_state.place).with(state_name(state)).with(now_).with(item.attempts);
+    run.with(std::max(failure_state.failed_for_good, item.attempts));
+    run.with(keeps ? std::string_view(failure_state.code) : code_name(item.code));
+    run.with(keeps ? failure_state.error : item.error)
+        .with_or_null(history)
+        .with_or_null(item.note);
     if (auto buried = changed(run); !buried.ok()) return buried;
-    if (auto removed = remove(trouble.place, item); !removed.ok()) return removed;
-    counts_.leave(trouble.place);
+    if (auto removed = remove(failure_state.place, item); !removed.ok()) return removed;
+    counts_.leave(failure_state.place);
     ++counts_.ended(state);
     if (!dies) return true;
     return tell_death(item);

@@ -95,7 +95,7 @@ class SqliteStore final : public Store {
                 },
             .wake =
                 [this](std::string_view definition) {
-                  context_.wake.ring(sql::saga_feed(definition));
+                  context_.wake.notify(sql::saga_feed(definition));
                 }};
   }
   sql::HubParts hub_parts() {
@@ -112,11 +112,11 @@ class SqliteStore final : public Store {
             .horizon = nullptr,
             .wait = [this](std::string_view feed,
                            Duration timeout) { context_.wake.wait(feed, timeout); },
-            .wake = [this](std::string_view feed) { context_.wake.ring(feed); }};
+            .wake = [this](std::string_view feed) { context_.wake.notify(feed); }};
   }
   sql::OperatorParts operator_parts() {
     return {context_.sessions, chain_, replay_, known_,
-            [this](const TableName& table) { context_.wake.ring(table); }};
+            [this](const TableName& table) { context_.wake.notify(table); }};
   }
 
   const std::string name_;

@@ -49,9 +49,9 @@ Status StoreTransaction::commit() {
   if (done.ok()) {
     for (const auto& [table, last] : last_) context_.durable.reached(table, last);
     committed();
-    for (const auto& table : written_to_) context_.wake.ring(table);
-    for (const auto& definition : commanded_) context_.wake.ring(sql::saga_feed(definition));
-    if (published_) context_.wake.ring(sql::hub_events_feed);
+    for (const auto& table : written_to_) context_.wake.notify(table);
+    for (const auto& definition : commanded_) context_.wake.notify(sql::saga_feed(definition));
+    if (published_) context_.wake.notify(sql::hub_events_feed);
   } else if (done.error().code == Code::storage_in_doubt) {
     abandoned();
   } else {

@@ -27,7 +27,7 @@ bool Turn::take(Duration wait_max) {
   return granted;
 }
 
-void Turn::give_back() {
+void Turn::release() {
   const std::lock_guard lock(mutex_);
   const auto next = std::ranges::find(queue_, false, &Waiter::granted);
   if (next == queue_.end()) {

@@ -16,7 +16,7 @@ class Turn {
   [[nodiscard]] bool take(Duration wait_max);
   /// Does not wait.
   [[nodiscard]] bool try_take();
-  void give_back();
+  void release();
 
  private:
   struct Waiter {

@@ -4,10 +4,10 @@
 
 namespace sagabox::sqlite {
 
-CommitBell& Wake::bell(std::string_view name) {
+CommitSignal& Wake::signal(std::string_view name) {
   const std::lock_guard lock(mutex_);
-  auto& known = bells_[std::string(name)];
-  if (!known) known = std::make_unique<CommitBell>();
+  auto& known = signals_[std::string(name)];
+  if (!known) known = std::make_unique<CommitSignal>();
   return *known;
 }
 
@@ -17,11 +17,11 @@ void Wake::look() {
   const std::lock_guard lock(mutex_);
   if (version_ == *version) return;
   version_ = *version;
-  for (const auto& [table, bell] : bells_) bell->ring();
+  for (const auto& [table, signal] : signals_) signal->notify();
 }
 
 void Wake::wait(std::string_view name, Duration timeout) {
-  CommitBell& mine = bell(name);
+  CommitSignal& mine = signal(name);
   for (Duration left = timeout;; left -= interval_) {
     look();
     if (mine.wait(std::min(left, interval_)) || left <= interval_) return;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/commit_bell.hpp"
+#include "core/commit_signal.hpp"
 #include "stores/sqlite/writer.hpp"
 
 #include <sagabox/message.hpp>
@@ -25,11 +25,11 @@ class Wake {
   /// `name` is that of an outbox or of another feed.
   void wait(std::string_view name, Duration timeout);
   void wait(const TableName& table, Duration timeout) { wait(table.str(), timeout); }
-  void ring(std::string_view name) { bell(name).ring(); }
-  void ring(const TableName& table) { ring(table.str()); }
+  void notify(std::string_view name) { signal(name).notify(); }
+  void notify(const TableName& table) { notify(table.str()); }
 
  private:
-  CommitBell& bell(std::string_view name);
+  CommitSignal& signal(std::string_view name);
   /// Rings for every reader if others have written since the last look.
   void look();
 
@@ -37,7 +37,7 @@ class Wake {
   const Duration interval_;
   std::mutex mutex_;
   std::int64_t version_ = -1;
-  std::map<std::string, std::unique_ptr<CommitBell>, std::less<>> bells_;
+  std::map<std::string, std::unique_ptr<CommitSignal>, std::less<>> signals_;
 };
 
 }  // namespace sagabox::sqlite

@@ -65,7 +65,7 @@ class Writer {
          Bounds bounds);
   Status commit();
   Status rollback();
-  void end_turn() { turn_.give_back(); }
+  void end_turn() { turn_.release(); }
   void check_point();
 
   std::unique_ptr<Connection> connection_;

@@ -127,7 +127,7 @@ class FileTransport final : public spi::Transport {
       }
     }
     changed_.notify_one();
-    put_off(behind, overtaking);
+    fail_all(behind, overtaking);
   }
 
   Result<std::vector<std::string>> findings(BootTime) override {
@@ -183,7 +183,7 @@ class FileTransport final : public spi::Transport {
       lane.waiting.erase(found, lane.waiting.end());
       if (lane.waiting.empty()) forget(lane);
     }
-    put_off(behind, overtaking);
+    fail_all(behind, overtaking);
   }
 
   /// Requires the lock.
@@ -196,7 +196,7 @@ class FileTransport final : public spi::Transport {
     for (std::span rest(items); !rest.empty();) {
       rest = rest.subspan(write_some(lane.file, rest, stopped));
       if (!stopped) continue;
-      put_off(rest, *stopped);
+      fail_all(rest, *stopped);
       // Items queued before the failure was known must not overtake it.
       Items behind;
       {
@@ -204,7 +204,7 @@ class FileTransport final : public spi::Transport {
         behind.swap(lane.waiting);
         forget(lane);
       }
-      put_off(behind, *stopped);
+      fail_all(behind, *stopped);
       return;
     }
   }
@@ -243,7 +243,7 @@ class FileTransport final : public spi::Transport {
     return batch.size();
   }
 
-  void put_off(std::span<const TimedParcels::ItemPtr> items, const SendResult& result) {
+  void fail_all(std::span<const TimedParcels::ItemPtr> items, const SendResult& result) {
     for (const auto& item : items) parcels_.answer(*item, result);
   }
 

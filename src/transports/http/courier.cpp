@@ -226,7 +226,7 @@ void Courier::tell() {
   if (ended_.empty()) return;
   for (auto* const exchange : ended_) exchange->clear();
   // Given back first, so that a callback of the result can use the freed exchange.
-  exchanges_.give_back(ended_);
+  exchanges_.return_ended(ended_);
   ended_.clear();
   for (auto& one : told_) one.results->sent(one.ticket, std::move(one.result));
   told_.clear();

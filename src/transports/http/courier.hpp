@@ -22,7 +22,7 @@ namespace sagabox::http {
 class Exchanges {
  public:
   virtual ~Exchanges() = default;
-  virtual void give_back(std::span<Exchange* const> ended) = 0;
+  virtual void return_ended(std::span<Exchange* const> ended) = 0;
 };
 
 struct CourierSettings {

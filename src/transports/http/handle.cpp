@@ -116,7 +116,7 @@ void Handle::begin(Exchange& exchange) {
   header_bytes_ = 0;
   body_bytes_ = 0;
   body_.clear();
-  let_through_ = false;
+  allowed_ = false;
 }
 
 void Handle::end() {
@@ -154,7 +154,7 @@ spi::SendResult Handle::result(std::optional<CURLcode> code, WallTime now) {
                     .curl_error = said,
                     .status = came,
                     .retry_after = retry_after_,
-                    .refusal = let_through_ ? std::string_view() : refusal_,
+                    .refusal = allowed_ ? std::string_view() : refusal_,
                     .is_name = !is_ip_address(address_->host),
                     .past_deadline = !code,
                     .request_sent = reached != spi::Reach::not_sent},
@@ -188,7 +188,7 @@ curl_socket_t Handle::open_socket(const curl_sockaddr& address) {
     refusal_ = std::move(refusal);
     return CURL_SOCKET_BAD;
   }
-  let_through_ = true;
+  allowed_ = true;
   const auto number = socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
   if (number < 0) return CURL_SOCKET_BAD;
   // A connection to a host that is gone must not be reused.

@@ -80,8 +80,8 @@ class Handle {
   std::uint32_t sendings_ = 0;  // of this exchange
   std::size_t header_bytes_ = 0;
   std::size_t body_bytes_ = 0;
-  std::string body_;          // as much of it as the parcel needs
-  bool let_through_ = false;  // the guard allowed at least one address
+  std::string body_;      // as much of it as the parcel needs
+  bool allowed_ = false;  // the guard allowed at least one address
 };
 
 }  // namespace sagabox::http

@@ -74,7 +74,7 @@ class HttpTransport final : public spi::Transport, Exchanges {
   void close(BootTime deadline) override;
 
  private:
-  void give_back(std::span<Exchange* const> ended) override;
+  void return_ended(std::span<Exchange* const> ended) override;
   struct Entered {
     std::vector<Exchange*> exchanges;  ///< as many as there was room for
     bool closing = false;
@@ -190,7 +190,7 @@ HttpTransport::Entered HttpTransport::enter(std::size_t count) {
   return entered;
 }
 
-void HttpTransport::give_back(std::span<Exchange* const> ended) {
+void HttpTransport::return_ended(std::span<Exchange* const> ended) {
   const std::scoped_lock lock(mutex_);
   free_.insert(free_.end(), ended.begin(), ended.end());
   in_flight_ -= ended.size();
@@ -218,7 +218,7 @@ void HttpTransport::send(std::span<spi::Parcel> parcels, spi::SendResults& resul
   if (!unused.empty()) {
     std::erase(exchanges, nullptr);
     for (auto* const exchange : unused) exchange->clear();
-    give_back(unused);
+    return_ended(unused);
   }
   if (!exchanges.empty()) courier_->take(exchanges);
   for (auto& [ticket, result] : told) {

@@ -129,7 +129,7 @@ void KafkaTransport::expire() {
       under_way_.finish(letter->key, unsent);
       return true;
     });
-    put_back();
+    requeue();
   }
   const spi::SendResult too_late{Kind::later, "its deadline had passed before it could be sent"};
   under_way_.expire(now, producer_ == nullptr ? unsent : too_late, no_answer);
@@ -142,7 +142,7 @@ void KafkaTransport::expire() {
   }
 }
 
-void KafkaTransport::put_back() {
+void KafkaTransport::requeue() {
   waiting_.insert(waiting_.begin(), std::move_iterator(withdrawn_.begin()),
                   std::move_iterator(withdrawn_.end()));
   withdrawn_.clear();
@@ -247,7 +247,7 @@ void KafkaTransport::troubled(rd_kafka_resp_err_t error, std::string_view text) 
 
 void KafkaTransport::look_after_producer() {
   poll_producer();
-  put_back();
+  requeue();
   if (!is_down_ && !is_broken_) return;
   const spi::SendResult unreachable{
       Kind::unreachable, last_error_.empty() ? "no broker of Kafka can be reached" : last_error_};
@@ -272,7 +272,7 @@ void KafkaTransport::end_producer(const spi::SendResult* verdict) {
   for (const auto& letter : producer_->held()) {
     under_way_.finish(letter->key, verdict == nullptr ? no_answer : *verdict);
   }
-  put_back();
+  requeue();
   if (burial_.joinable()) burial_.join();
   burial_ = std::thread([last = std::move(producer_)] {});
 }

@@ -47,7 +47,7 @@ class KafkaTransport final : public spi::Transport, private Producer::Events {
   /// Ends it; unsent parcels go to the next producer, unless `verdict` is the result for all of
   /// them.
   void end_producer(const spi::SendResult* verdict);
-  void put_back();
+  void requeue();
   void wait();
   [[nodiscard]] spi::SendResult not_sent(std::string_view why) const;
 

@@ -23,15 +23,15 @@ class Ear {
   int heard() {
     run_sql(connection_.get(), "SELECT 1");
     while (PGnotify* notify = PQnotifies(connection_.get())) {
-      ++heard_;
+      ++seen_;
       PQfreemem(notify);
     }
-    return heard_;
+    return seen_;
   }
 
  private:
   testing::PgConnection connection_;
-  int heard_ = 0;
+  int seen_ = 0;
 };
 
 /// Relays that hardly poll: what comes soon was told, or found by looking before they slept.
@@ -118,7 +118,7 @@ TEST_F(PostgresWake, NotificationAloneEndsASleep) {
     EXPECT_TRUE(eventually([&] { return seen == written; }, seconds(20))) << "it is deaf";
   }
   ending = true;
-  while (!ended) wake.ring(table);
+  while (!ended) wake.notify(table);
   reader.join();
 }
 
@@ -146,7 +146,7 @@ class FeedReaders {
   ~FeedReaders() {
     ending_ = true;
     while (ended_ < threads_.size()) {
-      for (const auto& feed : feeds_) wake_.ring(feed);
+      for (const auto& feed : feeds_) wake_.notify(feed);
     }
     for (auto& thread : threads_) thread.join();
   }

@@ -96,8 +96,9 @@ TEST(Doctor, RefusedResultsAreNamedHeldBackOrQuarantined) {
             "01JC9Y (SCHEMA.VALIDATION_FAILED: value refused constraint only_even); the next owner "
             "of their shards delivers them again");
   facts.refused = {};
-  facts.set_aside = {.count = 3, .first = blocked("k", 1, 1s).head};
-  facts.set_aside.first.note = "it WAS delivered, but its result could not be stored: because";
+  facts.quarantined_results = {.count = 3, .first = blocked("k", 1, 1s).head};
+  facts.quarantined_results.first.note =
+      "it WAS delivered, but its result could not be stored: because";
   EXPECT_EQ(only(facts).severity, Severity::warning);
   EXPECT_EQ(only(facts).what,
             "3 messages are quarantined because the database refused the result, the first 01JC9Y: "

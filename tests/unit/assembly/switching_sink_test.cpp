@@ -103,7 +103,7 @@ TEST_F(SwitchingSinkTest, WhatIsHeldCanBeRecalled) {
   const auto other = deliver("t", Shard{1});
   sink.recall(answers, Shard{0});
   const auto recalled = answers.of(last_held);
-  EXPECT_TRUE(recalled.put_off);
+  EXPECT_TRUE(recalled.deferred);
   EXPECT_FALSE(recalled.outcome.spends_attempt);
   EXPECT_EQ(recalled.outcome.kind, Outcome::Kind::retry);
   before->let_go();

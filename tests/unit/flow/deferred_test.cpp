@@ -84,7 +84,7 @@ TEST(DeferredClasses, RowWithoutRoomIsReadAgain) {
   deferred.resume(down_class);
   ASSERT_TRUE(deferred.may_consider(down_class, seq(10), seq(9)));
   ASSERT_TRUE(deferred.may_consider(down_class, seq(11), seq(9)));
-  deferred.put_back(down_class, seq(11));
+  deferred.requeue(down_class, seq(11));
   deferred.page_seen(seq(9), seq(10), false);
   EXPECT_EQ(deferred.catch_up_after(), seq(10));
 }
@@ -115,7 +115,7 @@ RC_GTEST_PROP(DeferredClassesProperty, NothingIsLeftBehindAndEachClassGoesInOrde
         if (shut.contains(id)) {
           deferred.defer(id, seq(sequence));
         } else if (room == 0) {
-          deferred.put_back(id, seq(sequence));
+          deferred.requeue(id, seq(sequence));
           break;
         } else {
           --room;

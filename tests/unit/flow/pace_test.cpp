@@ -49,9 +49,9 @@ TEST(Pace, WhatWasNotNeededMayBeSpentAgain) {
   Pace pace(100, start);
   ASSERT_EQ(pace.allowed(start + milliseconds(100), any_rows), 10U);
   pace.spend(10);
-  pace.give_back(10);
+  pace.refund(10);
   EXPECT_EQ(pace.allowed(start + milliseconds(100), any_rows), 10U);
-  pace.give_back(1000);
+  pace.refund(1000);
   EXPECT_EQ(pace.allowed(start + milliseconds(100), any_rows), 20U) << "up to the burst";
 }
 

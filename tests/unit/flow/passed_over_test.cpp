@@ -71,7 +71,7 @@ TEST(PassedOver, RowWithoutRoomIsReadAgain) {
   passed.wait_behind(down_class, key, seq(5));
   passed.resume(down_class);
   ASSERT_TRUE(passed.key_may_go(key, seq(5), seq(4)));
-  passed.put_back_key(key, seq(5));
+  passed.requeue_key(key, seq(5));
   passed.page_seen(seq(4), seq(4), false);
   EXPECT_EQ(passed.catch_up_after(), seq(4));
 }

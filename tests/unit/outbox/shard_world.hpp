@@ -132,7 +132,7 @@ class ShardWorld {
     if (ready.empty()) return std::nullopt;
     auto next = std::move(ready.front());
     ready.erase(ready.begin());
-    room.give_back(next);
+    room.release(next);
     if (!state.start(next)) return std::nullopt;
     return next;
   }

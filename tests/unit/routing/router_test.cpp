@@ -156,7 +156,7 @@ TEST_F(RouterTest, ARefusalIsTheMessagesFaultAndAFailureCostsAnAttempt) {
   const auto failure = answers.of(deliver(message("failed")));
   EXPECT_EQ(failure.outcome.kind, Outcome::Kind::retry);
   EXPECT_TRUE(failure.outcome.spends_attempt);
-  EXPECT_FALSE(failure.put_off);
+  EXPECT_FALSE(failure.deferred);
   EXPECT_FALSE(failure.outcome.delay) << "the policy says when";
 }
 
@@ -164,7 +164,7 @@ TEST_F(RouterTest, AnUnreachableDestinationClosesItsClassAndOpensWhenItIsTimeToP
   open({{.topic = "down", .to = {{"test:down"}}}, {.topic = "up", .to = {{"test:up"}}}});
   transport->always("down", Kind::unreachable, "connection refused");
   const auto result = answers.of(deliver(message("down")));
-  EXPECT_TRUE(result.put_off);
+  EXPECT_TRUE(result.deferred);
   EXPECT_FALSE(result.outcome.spends_attempt);
   const auto state = router->destinations();
   ASSERT_EQ(state.size(), 2U);
@@ -173,7 +173,7 @@ TEST_F(RouterTest, AnUnreachableDestinationClosesItsClassAndOpensWhenItIsTimeToP
   EXPECT_EQ(answers.of(deliver(message("up"))).outcome.kind, Outcome::Kind::done);
   EXPECT_TRUE(answers.wait_opened(1)) << "a probe may go";
   transport->always("down", Kind::delivered);
-  while (answers.of(deliver(message("down"))).put_off) {
+  while (answers.of(deliver(message("down"))).deferred) {
   }
   EXPECT_FALSE(router->destinations()[0].down);
 }
@@ -189,16 +189,16 @@ TEST_F(RouterTest, AMessageThatBringsItsDestinationDownAgainAndAgainIsToBlame) {
     std::this_thread::yield();
   }
   auto again = answers.of(deliver(poison));
-  while (again.put_off) again = answers.of(deliver(poison));
+  while (again.deferred) again = answers.of(deliver(poison));
   EXPECT_TRUE(again.outcome.spends_attempt);
 }
 
 TEST_F(RouterTest, AProbeThatFailsLetsAnotherGoNext) {
   open({{.topic = "**", .to = {{"test:a"}}}});
   transport->always("a", Kind::unreachable, "refused");
-  EXPECT_TRUE(answers.of(deliver(message("t"))).put_off);
+  EXPECT_TRUE(answers.of(deliver(message("t"))).deferred);
   auto probe = answers.of(deliver(message("t")));
-  while (probe.put_off) probe = answers.of(deliver(message("t")));
+  while (probe.deferred) probe = answers.of(deliver(message("t")));
   EXPECT_EQ(probe.outcome.kind, Outcome::Kind::retry);
   EXPECT_FALSE(probe.outcome.spends_attempt);
   EXPECT_TRUE(probe.outcome.delay);
@@ -222,7 +222,7 @@ TEST_F(RouterTest, SeveralTargetsOfWhichOneIsFullWaitUnwritten) {
   const auto second = answers.of(deliver(what));
   EXPECT_EQ(second.outcome.kind, Outcome::Kind::retry) << "one has it: that is written";
   EXPECT_TRUE(router->closed(*router->class_of(*what)));
-  EXPECT_TRUE(answers.of(deliver(what, second.done)).put_off) << "nothing new: not written";
+  EXPECT_TRUE(answers.of(deliver(what, second.done)).deferred) << "nothing new: not written";
   EXPECT_EQ(transport->sent("a").size(), 2U);
 }
 
@@ -233,18 +233,18 @@ TEST_F(RouterTest, BusyWaitsAsLongAsTheDestinationAsksFor) {
         .kind = Kind::busy, .error = "429", .retry_after = std::chrono::hours(1)};
   });
   const auto first = message("t");
-  EXPECT_TRUE(answers.of(deliver(first)).put_off);
+  EXPECT_TRUE(answers.of(deliver(first)).deferred);
   EXPECT_TRUE(router->closed(*router->class_of(*first)));
   // Others are asked whether it means them too.
   while (router->destinations()[0].next_probe < seconds(200)) {
     const auto next = answers.of(deliver(message("t")));
     EXPECT_FALSE(next.outcome.spends_attempt);
-    if (next.put_off) continue;
+    if (next.deferred) continue;
     EXPECT_EQ(next.outcome.delay, std::chrono::minutes(5));
   }
   const auto asked = transport->sent("a").size();
   EXPECT_LE(asked, 32U);
-  EXPECT_TRUE(answers.of(deliver(message("t"))).put_off);
+  EXPECT_TRUE(answers.of(deliver(message("t"))).deferred);
   EXPECT_EQ(transport->sent("a").size(), asked);
 }
 
@@ -254,12 +254,12 @@ TEST_F(RouterTest, ABusyProbeLetsAnotherGoNext) {
   transport->script("a", [&](const spi::Parcel& parcel) {
     return parcel.message == poison ? spi::SendResult{Kind::busy, "503"} : spi::SendResult{};
   });
-  EXPECT_TRUE(answers.of(deliver(poison)).put_off);
+  EXPECT_TRUE(answers.of(deliver(poison)).deferred);
   auto probe = answers.of(deliver(poison));
-  while (probe.put_off) probe = answers.of(deliver(poison));
+  while (probe.deferred) probe = answers.of(deliver(poison));
   EXPECT_FALSE(probe.outcome.spends_attempt);
   EXPECT_TRUE(probe.outcome.delay);
-  while (answers.of(deliver(message("fine"))).put_off) std::this_thread::yield();
+  while (answers.of(deliver(message("fine"))).deferred) std::this_thread::yield();
   const auto again = answers.of(deliver(poison));
   EXPECT_TRUE(again.outcome.spends_attempt);
   EXPECT_FALSE(again.outcome.delay) << "the policy's";
@@ -291,7 +291,7 @@ TEST_F(RouterTest, SeveralTargetsAreSentToOnceEachHoweverOftenItIsTried) {
   const auto first = answers.of(deliver(message("t")));
   EXPECT_EQ(first.outcome.kind, Outcome::Kind::retry);
   EXPECT_FALSE(first.outcome.spends_attempt);
-  EXPECT_FALSE(first.put_off) << "what has arrived must be written down";
+  EXPECT_FALSE(first.deferred) << "what has arrived must be written down";
   EXPECT_NE(first.done, TargetsDone{});
   ASSERT_TRUE(answers.wait_opened(1));
   other->always("b", Kind::delivered);
@@ -341,12 +341,12 @@ TEST_F(RouterTest, TenantsOverTheirRateDoNotHoldUpOthers) {
   auto limited = options({{.topic = "**", .to = {{"test:a"}}}});
   limited.limits_of_tenant["large"] = {.rate = 1, .burst = 1};
   open(std::move(limited));
-  int put_off = 0;
+  int deferred = 0;
   for (int count = 0; count < 20; ++count) {
     const auto ticket = deliver(message("t", "large"));
-    if (count > 2 && answers.of(ticket).put_off) ++put_off;
+    if (count > 2 && answers.of(ticket).deferred) ++deferred;
   }
-  EXPECT_GE(put_off, 15);
+  EXPECT_GE(deferred, 15);
   EXPECT_TRUE(router->closed(*router->class_of(*message("t", "large"))));
   EXPECT_EQ(answers.of(deliver(message("t", "small"))).outcome.kind, Outcome::Kind::done);
 }
@@ -359,7 +359,7 @@ TEST_F(RouterTest, WhatWaitsComesBackWhenRecalled) {
   while (transport->held() < 1) std::this_thread::yield();
   const auto waiting = deliver(message("t"));
   router->recall(answers, Shard{});
-  EXPECT_TRUE(answers.of(waiting).put_off);
+  EXPECT_TRUE(answers.of(waiting).deferred);
   transport->answer();
   EXPECT_EQ(answers.of(under_way).outcome.kind, Outcome::Kind::done);
   EXPECT_EQ(transport->sent("a").size(), 1U);

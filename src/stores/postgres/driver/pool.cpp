@@ -10,8 +10,8 @@ namespace sagabox::postgres {
 Pool::Pool(ConnectSettings settings, Limits limits, std::string purpose)
     : settings_(std::move(settings)), limits_(limits), purpose_(std::move(purpose)) {}
 
-void Pool::Lease::give_back() noexcept {
-  if (connection_ != nullptr) pool_->put_back(std::move(connection_));
+void Pool::Lease::release() noexcept {
+  if (connection_ != nullptr) pool_->recycle(std::move(connection_));
 }
 
 Result<Pool::Lease> Pool::take() {
@@ -66,7 +66,7 @@ std::uint32_t Pool::to_be_had() {
   return limits_.connections_max - open_ + static_cast<std::uint32_t>(idle_.size());
 }
 
-void Pool::put_back(std::unique_ptr<Connection> connection) noexcept {
+void Pool::recycle(std::unique_ptr<Connection> connection) noexcept {
   if (connection->in_transaction() && !connection->lost()) (void)connection->rollback();
   const bool keep = connection->reusable();
   {

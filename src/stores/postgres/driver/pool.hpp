@@ -34,10 +34,10 @@ class Pool {
    public:
     Lease(Lease&&) noexcept = default;
     Lease& operator=(Lease&&) = delete;
-    ~Lease() { give_back(); }
+    ~Lease() { release(); }
     Connection& operator*() const noexcept { return *connection_; }
     Connection* operator->() const noexcept { return connection_.get(); }
-    void give_back() noexcept;
+    void release() noexcept;
 
    private:
     friend class Pool;
@@ -60,7 +60,7 @@ class Pool {
 
  private:
   Result<Lease> connect();
-  void put_back(std::unique_ptr<Connection> connection) noexcept;
+  void recycle(std::unique_ptr<Connection> connection) noexcept;
 
   const ConnectSettings settings_;
   const Limits limits_;

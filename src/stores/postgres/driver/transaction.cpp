@@ -42,7 +42,7 @@ Status StoreTransaction::commit() {
   if (!open_) return ended("commit()");
   open_ = false;
   auto done = lease_->commit();
-  lease_.give_back();
+  lease_.release();
   if (done.ok()) {
     committed();
   } else if (done.error().code == Code::storage_in_doubt) {
@@ -57,7 +57,7 @@ Status StoreTransaction::rollback() {
   if (!open_) return ended("rollback()");
   open_ = false;
   auto done = lease_->rollback();
-  lease_.give_back();
+  lease_.release();
   rolled_back();
   return done;
 }

@@ -37,7 +37,7 @@ class PostgresOutbox : public spi::OutboxStore {
                                                     std::uint32_t rows_max) override;
   Result<spi::SettleReply> settle(const spi::SettleRequest& request) override;
   void wait(const TableName& table, Duration timeout) override { wake_.wait(table, timeout); }
-  void wake(const TableName& table) override { wake_.ring(table); }
+  void wake(const TableName& table) override { wake_.notify(table); }
 
  protected:
   virtual const OutboxStatements& statements_of(const TableName& table) {

@@ -26,7 +26,7 @@ class HubWaits {
   HubWaits(sql::Sections& sections, Context& context, Wake& wake);
 
   void wait(std::string_view feed, Duration timeout);
-  void ring(std::string_view feed) { wake_.ring(feed_of(feed).watched); }
+  void notify(std::string_view feed) { wake_.notify(feed_of(feed).watched); }
   /// A read of events is through.
   void looked(const spi::Horizon& unseen, std::size_t rows);
   /// A read of another feed is: many rows are load, for which no NOTIFY is worth its price.

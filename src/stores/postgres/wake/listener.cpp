@@ -30,7 +30,7 @@ Listener::Listener(sql::Sections& sections, ConnectSettings settings, Heard hear
     : listen_(sections.take_only("wake_listen")),
       take_sleeper_(sections.take_only("wake_take_sleeper")),
       settings_(std::move(settings)),
-      heard_(std::move(heard)),
+      seen_(std::move(heard)),
       end_(eventfd(0, EFD_CLOEXEC)) {}
 
 Listener::~Listener() {
@@ -78,7 +78,7 @@ void Listener::listen(Connection& connection) {
     const std::lock_guard lock(mutex_);
     session_ = Session{++sessions_, sleeper->int4(0, 0)};
   }
-  heard_({});
+  seen_({});
   for (;;) {
     std::array<pollfd, 2> sockets{{{PQsocket(connection.handle()), POLLIN, 0}, {end_, POLLIN, 0}}};
     const int ready = poll(sockets.data(), sockets.size(), whole_milliseconds(silence_max));
@@ -94,7 +94,7 @@ bool Listener::hear(Connection& connection) {
     void operator()(PGnotify* notify) const noexcept { PQfreemem(notify); }
   };
   while (std::unique_ptr<PGnotify, Free> notify{PQnotifies(connection.handle())}) {
-    heard_(notify->extra);
+    seen_(notify->extra);
   }
   return alive && PQstatus(connection.handle()) == CONNECTION_OK;
 }

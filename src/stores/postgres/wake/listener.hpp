@@ -45,7 +45,7 @@ class Listener {
   const sql::Statement listen_;
   const sql::Statement take_sleeper_;
   const ConnectSettings settings_;
-  const Heard heard_;
+  const Heard seen_;
   int end_ = -1;  ///< an eventfd: readable when it is time to stop
   std::mutex mutex_;
   std::optional<Session> session_;

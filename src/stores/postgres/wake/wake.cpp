@@ -30,22 +30,22 @@ Wake::Place& Wake::place(const WatchedFeed& feed) {
   return *known;
 }
 
-void Wake::ring(const WatchedFeed& feed) { place(feed).bell.ring(); }
+void Wake::notify(const WatchedFeed& feed) { place(feed).signal.notify(); }
 
 void Wake::heard(std::string_view feed) {
   const std::lock_guard lock(mutex_);
   if (!feed.empty()) {
     const auto known = places_.find(feed);
-    if (known != places_.end()) known->second->bell.ring();
+    if (known != places_.end()) known->second->signal.notify();
     return;
   }
-  for (const auto& [name, known] : places_) known->bell.ring();
+  for (const auto& [name, known] : places_) known->signal.notify();
 }
 
 void Wake::wait(const WatchedFeed& feed, Duration timeout) {
   Place& at = place(feed);
   if (!context_.notify) {
-    at.bell.wait(timeout);
+    at.signal.wait(timeout);
     return;
   }
   listener_.start();
@@ -53,7 +53,7 @@ void Wake::wait(const WatchedFeed& feed, Duration timeout) {
   const auto step = next_step(at, session);
   if (step.act == Sleep::Act::raise_flag) return raise_flag(at, *session);
   if (step.act == Sleep::Act::lower_flag) lower_flag(at.flags);
-  at.bell.wait(std::min(timeout, step.wait));
+  at.signal.wait(std::min(timeout, step.wait));
 }
 
 Wake::Flags::Sleeper Wake::sleeper(const Place& at) { return {&at, std::this_thread::get_id()}; }
@@ -77,7 +77,7 @@ void Wake::raise_flag(Place& at, const Listener::Session& session) {
     }
   }
   // On an error the reader is not asleep, and the next call tries again.
-  at.bell.wait(Sleep::awake_for);
+  at.signal.wait(Sleep::awake_for);
 }
 
 bool Wake::set_flag(const Flags& flags, const Listener::Session& session, bool asleep) {

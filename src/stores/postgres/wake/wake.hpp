@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/commit_bell.hpp"
+#include "core/commit_signal.hpp"
 #include "stores/postgres/driver/context.hpp"
 #include "stores/postgres/wake/listener.hpp"
 #include "stores/postgres/wake/sleep.hpp"
@@ -44,7 +44,7 @@ class Wake {
 
   /// Returns early if the reader should look, see `Sleep`.
   void wait(const WatchedFeed& feed, Duration timeout);
-  void ring(const WatchedFeed& feed);
+  void notify(const WatchedFeed& feed);
 
   /// The calling thread has read fresh rows; `unseen` is what it could not see.
   void looked(const WatchedFeed& feed, const spi::Horizon& unseen, std::size_t rows);
@@ -53,7 +53,7 @@ class Wake {
   [[nodiscard]] bool is_falling_asleep(const WatchedFeed& feed);
 
   void wait(const TableName& table, Duration timeout) { wait(WatchedFeed::outbox(table), timeout); }
-  void ring(const TableName& table) { ring(WatchedFeed::outbox(table)); }
+  void notify(const TableName& table) { notify(WatchedFeed::outbox(table)); }
   void looked(const TableName& table, const spi::Horizon& unseen, std::size_t rows) {
     looked(WatchedFeed::outbox(table), unseen, rows);
   }
@@ -74,7 +74,7 @@ class Wake {
   struct Place {
     explicit Place(Flags& its_flags) : flags(its_flags) {}
     Flags& flags;
-    CommitBell bell;
+    CommitSignal signal;
   };
 
   Place& place(const WatchedFeed& feed);

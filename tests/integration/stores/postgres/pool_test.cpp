@@ -21,7 +21,7 @@ TEST_F(PostgresPool, ConnectionIsUsedAgain) {
   Pool pool(settings(), {.connections_max = 2}, "tests");
   auto first = pool.take().value();
   const int pid = backend(first);
-  first.give_back();
+  first.release();
   auto again = pool.take().value();
   EXPECT_EQ(backend(again), pid);
   auto other = pool.take().value();
@@ -41,7 +41,7 @@ TEST_F(PostgresPool, WaiterGetsWhatIsGivenBack) {
   Pool pool(settings(), {.connections_max = 1, .wait_max = seconds(60)}, "tests");
   auto held = pool.take().value();
   std::thread waiter([&] { EXPECT_TRUE(pool.take().ok()); });
-  held.give_back();
+  held.release();
   waiter.join();
 }
 
@@ -59,7 +59,7 @@ TEST_F(PostgresPool, ConnectionThatDiedIdleIsReplaced) {
   Pool pool(settings(), {.connections_max = 1}, "tests");
   auto lease = pool.take().value();
   const int pid = backend(lease);
-  lease.give_back();
+  lease.release();
   database_->sql("SELECT pg_terminate_backend(" + std::to_string(pid) + ", 10000)");
   auto next = pool.take().value();
   EXPECT_NE(backend(next), pid);

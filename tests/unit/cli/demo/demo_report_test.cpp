@@ -5,8 +5,8 @@
 namespace sagabox::cli {
 namespace {
 
-DemoFigures figures() {
-  DemoFigures figures;
+DemoStats figures() {
+  DemoStats figures;
   figures.committed = 100;
   figures.stats.done = 60;
   figures.stats.pending = 30;

@@ -136,7 +136,7 @@ TEST(FairQueues, LoseAndRepeatNothingWithManyThreads) {
           std::this_thread::yield();
           continue;
         }
-        room.give_back(taken.source, 1);
+        room.release(taken.source, 1);
         got[consumer].push_back(taken.sequence.value);
         left.fetch_sub(1);
       }

@@ -40,7 +40,7 @@ TEST(Room, EmptyQueueTakesOneMessageHoweverLarge) {
   EXPECT_TRUE(room.fits(Source::cold, 5000));
   EXPECT_TRUE(room.take(Source::cold, 5000));
   EXPECT_FALSE(room.take(Source::cold, 1));
-  room.give_back(Source::cold, 5000);
+  room.release(Source::cold, 5000);
   EXPECT_EQ(room.bytes(), 0U);
   ASSERT_TRUE(room.take(Source::cold, 1));
   EXPECT_FALSE(room.take(Source::cold, 5000)) << "not beside another";
@@ -50,7 +50,7 @@ TEST(Room, GivesBackWhatAnEntryHolds) {
   Room room({.hot_capacity = 1, .cold_capacity = 1, .bytes_max = 1000});
   const auto entry = testing::entry(1, "a key");
   ASSERT_TRUE(room.take(Source::cold, entry.message->bytes()));
-  room.give_back(entry);
+  room.release(entry);
   EXPECT_EQ(room.count(Source::cold), 0U);
   EXPECT_EQ(room.bytes(), 0U);
 }
@@ -69,7 +69,7 @@ TEST(Room, NeverHoldsMoreThanItsBoundsWithManyThreads) {
         taken.fetch_add(1);
         if (held.fetch_add(1) + 1 > capacity) exceeded.store(true);
         held.fetch_sub(1);
-        room.give_back(Source::hot, 10);
+        room.release(Source::hot, 10);
       }
     });
   }

@@ -69,8 +69,8 @@ TEST(ReadAhead, RoomGrowsAndShrinksAroundWhatItHolds) {
   room.resize(Source::cold, 1);
   EXPECT_EQ(room.free(Source::cold), 0U);
   EXPECT_FALSE(room.take(Source::cold, 1));
-  room.give_back(Source::cold, 1);
-  room.give_back(Source::cold, 1);
+  room.release(Source::cold, 1);
+  room.release(Source::cold, 1);
   EXPECT_TRUE(room.take(Source::cold, 1));
 }
 

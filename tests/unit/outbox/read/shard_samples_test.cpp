@@ -72,7 +72,7 @@ TEST_F(ShardSamples, OneThatCouldNotBeSentWaitsWithItsClassAndItsKeyWithIt) {
   ASSERT_TRUE(sample);
   EXPECT_TRUE(sample->sample);
   ASSERT_EQ(sample->sequence, Sequence{4});
-  (void)world.state.set_back(*sample);
+  (void)world.state.requeue(*sample);
   world.write(6, "b");
   world.read_until_calm();
   EXPECT_EQ(world.run(), SampleNumbers({5}));

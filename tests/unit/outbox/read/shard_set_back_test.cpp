@@ -40,7 +40,7 @@ TEST_F(ShardSetBack, WaitsUnwrittenUntilItsClassOpens) {
   world.read_until_calm();
   const auto entry = started();
   gate.close(topic());
-  const auto completed = world.state.set_back(entry);
+  const auto completed = world.state.requeue(entry);
   EXPECT_FALSE(completed.accepted);
   EXPECT_TRUE(world.state.idle()) << "nothing runs, nothing is to be settled";
   world.read_until_calm();
@@ -59,7 +59,7 @@ TEST_F(ShardSetBack, WaitsUnwrittenUntilItsClassOpens) {
 TEST_F(ShardSetBack, IsReadAgainAtOnceWhereItsClassIsOpen) {
   world.write(1);
   world.read_until_calm();
-  EXPECT_TRUE(world.state.set_back(started()).read_on);
+  EXPECT_TRUE(world.state.requeue(started()).read_on);
   world.read_until_calm();
   EXPECT_EQ(world.run(), Numbers({1}));
 }
@@ -69,7 +69,7 @@ TEST_F(ShardSetBack, KeepsTheOrderOfItsKey) {
   world.read_until_calm();
   const auto head = started();
   gate.close(topic());
-  (void)world.state.set_back(head);
+  (void)world.state.requeue(head);
   world.write(7, "k");
   world.read_until_calm();
   EXPECT_TRUE(world.ready.empty()) << "nobody overtakes it";
@@ -94,7 +94,7 @@ TEST_F(ShardSetBack, ARetryWaitsForItsTimeAgainAndStillBlocksItsKey) {
   const auto again = started();
   EXPECT_EQ(again.sequence, Sequence{1});
   gate.close(topic());
-  (void)world.state.set_back(again);
+  (void)world.state.requeue(again);
   world.read_until_calm();
   (void)world.read_due();
   EXPECT_TRUE(world.ready.empty());
@@ -116,7 +116,7 @@ TEST_F(ShardSetBack, OfAShardThatIsHandedOverLeavesItIdle) {
   const auto entry = started();
   (void)world.state.drain();
   EXPECT_FALSE(world.state.idle());
-  const auto completed = world.state.set_back(entry);
+  const auto completed = world.state.requeue(entry);
   EXPECT_FALSE(completed.accepted);
   EXPECT_FALSE(completed.next);
   EXPECT_TRUE(world.state.idle());
@@ -130,7 +130,7 @@ TEST_F(ShardSetBack, OfAShardThatWasLostAndCameBackIsReadAgain) {
   world.own();
   world.read_until_calm();
   EXPECT_TRUE(world.ready.empty()) << "it is still on its way by the hand before";
-  EXPECT_TRUE(world.state.set_back(entry).read_on);
+  EXPECT_TRUE(world.state.requeue(entry).read_on);
   world.read_until_calm();
   EXPECT_EQ(world.run(), Numbers({1}));
 }

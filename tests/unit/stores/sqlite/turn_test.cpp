@@ -17,7 +17,7 @@ TEST(SqliteTurn, IsOnesAtATime) {
   ASSERT_TRUE(turn.take(Duration{}));
   EXPECT_FALSE(turn.try_take());
   EXPECT_FALSE(turn.take(milliseconds(1)));
-  turn.give_back();
+  turn.release();
   EXPECT_TRUE(turn.try_take());
 }
 
@@ -25,7 +25,7 @@ TEST(SqliteTurn, WhoGaveUpIsNotCalled) {
   Turn turn;
   ASSERT_TRUE(turn.take(Duration{}));
   EXPECT_FALSE(turn.take(Duration{}));
-  turn.give_back();
+  turn.release();
   EXPECT_TRUE(turn.take(Duration{}));
 }
 
@@ -43,7 +43,7 @@ TEST(SqliteTurn, ManyTakeTurns) {
         ASSERT_EQ(++inside, 1);
         ++total;
         --inside;
-        turn.give_back();
+        turn.release();
       }
     });
   }

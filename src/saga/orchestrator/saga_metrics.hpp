@@ -12,9 +12,9 @@
 namespace sagabox::saga {
 
 /// The figures of one definition.
-class SagaFigures {
+class SagaMetrics {
  public:
-  SagaFigures(Metrics& metrics, std::string_view definition);
+  SagaMetrics(Metrics& metrics, std::string_view definition);
 
   Counter& started;
   Counter& completed;

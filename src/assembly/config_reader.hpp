@@ -9,12 +9,12 @@ namespace sagabox::assembly {
 
 /// Reads the given values into `configured`, by the descriptions. Relative paths are relative to
 /// `folder`.
-void read_given(const Given& given, const std::string& folder, Configured& configured);
+void read_config(const ConfigNode& given, const std::string& folder, Configured& configured);
 
 /// Puts every `SAGABOX_…` of the environment into `given`, in place of the values of the file.
 /// `known` lists variables with another purpose.
 void add_environment(const Environment& environment, const std::vector<std::string>& known,
-                     Given& given, std::vector<std::string>& problems);
+                     ConfigNode& given, std::vector<std::string>& problems);
 
 /// The content of a file without its last newline; nullopt if it cannot be read.
 std::optional<std::string> file_text(const std::string& path);

@@ -1,4 +1,4 @@
-#include "assembly/given_reader.hpp"
+#include "assembly/config_reader.hpp"
 #include "core/ascii.hpp"
 #include "core/masked_url.hpp"
 #include "core/text.hpp"
@@ -37,7 +37,7 @@ class Variable {
       : name_(std::move(name)), text_(std::move(text)), problems_(problems) {}
 
   /// Returns false if no setting has this name.
-  bool put(const std::vector<Setting>& parts, Given& given, std::string_view rest) {
+  bool put(const std::vector<Setting>& parts, ConfigNode& given, std::string_view rest) {
     for (const auto& part : parts) {
       if (part.name.empty()) continue;
       const auto own = variable_part(part.name);
@@ -61,28 +61,30 @@ class Variable {
   }
 
  private:
-  bool put_here(const Setting& part, Given& given) {
+  bool put_here(const Setting& part, ConfigNode& given) {
     if (part.shape == Shape::value) {
-      given = Given{.shape = Given::Shape::text, .text = text_, .from = name_};
+      given = ConfigNode{.shape = ConfigNode::Shape::text, .text = text_, .from = name_};
       return true;
     }
     const bool names = part.shape == Shape::map && !part.shorthand.empty();
     if (part.shape != Shape::values && !names) return false;
-    given = Given{.shape = Given::Shape::list, .from = name_};
+    given = ConfigNode{.shape = ConfigNode::Shape::list, .from = name_};
     for (std::size_t begin = 0; begin <= text_.size();) {
       const auto end = std::min(text_.find(',', begin), text_.size());
-      auto one = Given{
-          .shape = Given::Shape::text, .text = text_.substr(begin, end - begin), .from = name_};
+      auto one = ConfigNode{.shape = ConfigNode::Shape::text,
+                            .text = text_.substr(begin, end - begin),
+                            .from = name_};
       if (!one.text.empty()) given.members.push_back({.from = name_, .value = std::move(one)});
       begin = end + 1;
     }
     return true;
   }
 
-  bool put_file(Given& given, const std::string& setting) {
+  bool put_file(ConfigNode& given, const std::string& setting) {
     const auto text = file_text(text_);
     if (text) {
-      given.at(setting) = Given{.shape = Given::Shape::text, .text = *text, .from = name_};
+      given.at(setting) =
+          ConfigNode{.shape = ConfigNode::Shape::text, .text = *text, .from = name_};
     } else {
       problems_.push_back(name_ + ": " + quoted(masked_url(text_)) + " cannot be read");
     }
@@ -91,11 +93,11 @@ class Variable {
 
   /// Puts it into an element that the file has, otherwise into a new one with the name in the
   /// variable.
-  bool put_named(const Setting& part, Given& given, std::string_view rest) {
+  bool put_named(const Setting& part, ConfigNode& given, std::string_view rest) {
     auto& all = given.at(part.name);
     std::vector<std::string> keys;
     for (const auto& member : all.members) {
-      keys.push_back(all.shape == Given::Shape::list ? member.value.text : member.key);
+      keys.push_back(all.shape == ConfigNode::Shape::list ? member.value.text : member.key);
     }
     for (const auto& key : keys) {
       const auto inner = after(rest, variable_part(key));
@@ -113,7 +115,7 @@ class Variable {
 
   /// Whether one of these settings has this name, tried on an empty configuration.
   static bool has(const std::vector<Setting>& parts, std::string_view rest) {
-    Given nothing;
+    ConfigNode nothing;
     std::vector<std::string> ignored;
     return Variable("", "", ignored).put(parts, nothing, rest);
   }
@@ -124,8 +126,8 @@ class Variable {
 };
 
 /// Adds the names of all possible variables for these elements.
-void add_names(const std::vector<Setting>& parts, const Given* given, const std::string& before,
-               std::vector<std::string>& names) {
+void add_names(const std::vector<Setting>& parts, const ConfigNode* given,
+               const std::string& before, std::vector<std::string>& names) {
   for (const auto& part : parts) {
     if (part.name.empty()) continue;
     const auto own = before + variable_part(part.name);
@@ -143,7 +145,7 @@ void add_names(const std::vector<Setting>& parts, const Given* given, const std:
       case Shape::map:
         if (!part.shorthand.empty()) names.push_back(own);
         for (const auto& member :
-             inner == nullptr ? std::vector<Given::Member>{} : inner->members) {
+             inner == nullptr ? std::vector<ConfigNode::Member>{} : inner->members) {
           const auto& key = member.key.empty() ? member.value.text : member.key;
           add_names(part.parts, &member.value, own + "_" + variable_part(key) + "_", names);
         }
@@ -167,7 +169,7 @@ std::string variable_part(std::string_view key) {
 }
 
 void add_environment(const Environment& environment, const std::vector<std::string>& known,
-                     Given& given, std::vector<std::string>& problems) {
+                     ConfigNode& given, std::vector<std::string>& problems) {
   for (const auto& [name, text] : environment) {
     if (!name.starts_with(prefix) || std::ranges::find(known, name) != known.end()) continue;
     const auto rest = std::string_view(name).substr(prefix.size());

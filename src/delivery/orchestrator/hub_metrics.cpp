@@ -1,10 +1,10 @@
-#include "delivery/orchestrator/hub_figures.hpp"
+#include "delivery/orchestrator/hub_metrics.hpp"
 
 #include "observe/hub_metric_names.hpp"
 
 namespace sagabox::delivery {
 
-HubFigures::HubFigures(Metrics& metrics)
+HubMetrics::HubMetrics(Metrics& metrics)
     : disabled(metrics.counter(metric::hub_disabled_total, {})),
       ready(metrics.gauge(metric::hub_ready, {})),
       in_progress(metrics.gauge(metric::hub_in_progress, {})),
@@ -16,14 +16,14 @@ HubFigures::HubFigures(Metrics& metrics)
       dead_(metrics.counter(metric::hub_ended_total, {{"result", "dead"}})),
       seconds_(metrics.histogram(metric::hub_delivery_seconds, {})) {}
 
-void HubFigures::completed(double seconds) {
+void HubMetrics::completed(double seconds) {
   completed_.increment();
   seconds_.observe(seconds);
 }
 
-void HubFigures::retried() { retried_.increment(); }
+void HubMetrics::retried() { retried_.increment(); }
 
-void HubFigures::died(Code code) {
+void HubMetrics::died(Code code) {
   dead_.increment();
   metrics_.counter(metric::hub_dead_total, {{"code", code_name(code)}}).increment();
 }

@@ -5,9 +5,9 @@
 namespace sagabox::ownership::testing {
 namespace {
 
-class WorkerTrouble : public WorkerFixture {};
+class WorkerFaults : public WorkerFixture {};
 
-TEST_F(WorkerTrouble, StoreThatIsDownIsAskedAtAMeasuredPace) {
+TEST_F(WorkerFaults, StoreThatIsDownIsAskedAtAMeasuredPace) {
   down = true;
   auto a = make(holder_a);
   pass({a.get()}, seconds(60));
@@ -18,7 +18,7 @@ TEST_F(WorkerTrouble, StoreThatIsDownIsAskedAtAMeasuredPace) {
   EXPECT_EQ(holder_a.holds.size(), 8U);
 }
 
-TEST_F(WorkerTrouble, EveryErrorIsCountedByCode) {
+TEST_F(WorkerFaults, EveryErrorIsCountedByCode) {
   const auto refused = "errors_total{code=STORAGE.UNAVAILABLE,retryable=true,severity=critical}";
   auto a = make(holder_a);
   faults[Operation::join] = {Fault::refused, Fault::lost_after};
@@ -34,7 +34,7 @@ TEST_F(WorkerTrouble, EveryErrorIsCountedByCode) {
   EXPECT_EQ(metrics.value(refused), 3) << "the withdrawal, though it is not tried again";
 }
 
-TEST_F(WorkerTrouble, ReplyThatComesAfterTheLeaseIsIgnored) {
+TEST_F(WorkerFaults, ReplyThatComesAfterTheLeaseIsIgnored) {
   auto a = make(holder_a);
   while (calls[Operation::census] == 0) (void)a->step();
   const auto take = a->plan(clock.boot_now());
@@ -50,7 +50,7 @@ TEST_F(WorkerTrouble, ReplyThatComesAfterTheLeaseIsIgnored) {
   EXPECT_TRUE(holder_a.acquisitions.front().unclean);
 }
 
-TEST_F(WorkerTrouble, StoreThatSaysTheLeaseRanOutIsBelieved) {
+TEST_F(WorkerFaults, StoreThatSaysTheLeaseRanOutIsBelieved) {
   auto a = make(holder_a);
   pass({a.get()}, Duration::zero());
   const auto id = a->id();
@@ -64,7 +64,7 @@ TEST_F(WorkerTrouble, StoreThatSaysTheLeaseRanOutIsBelieved) {
   EXPECT_TRUE(holder_a.violations.empty());
 }
 
-TEST_F(WorkerTrouble, RenewalThatCameTooLateStartsOver) {
+TEST_F(WorkerFaults, RenewalThatCameTooLateStartsOver) {
   auto a = make(holder_a);
   pass({a.get()}, milliseconds(4950));
   const auto id = a->id();
@@ -79,7 +79,7 @@ TEST_F(WorkerTrouble, RenewalThatCameTooLateStartsOver) {
   EXPECT_TRUE(holder_a.holds.empty());
 }
 
-TEST_F(WorkerTrouble, RenewInDoubtIsAskedAgain) {
+TEST_F(WorkerFaults, RenewInDoubtIsAskedAgain) {
   auto a = make(holder_a);
   faults[Operation::renew] = {Fault::lost_after, Fault::lost_before, Fault::refused};
   const auto id = a->id();
@@ -89,7 +89,7 @@ TEST_F(WorkerTrouble, RenewInDoubtIsAskedAgain) {
   EXPECT_GE(calls[Operation::renew], 8);
 }
 
-TEST_F(WorkerTrouble, JoinInDoubtIsRepeatedUnderTheSameId) {
+TEST_F(WorkerFaults, JoinInDoubtIsRepeatedUnderTheSameId) {
   auto a = make(holder_a);
   const auto id = a->id();
   faults[Operation::join] = {Fault::lost_after, Fault::lost_before};
@@ -99,7 +99,7 @@ TEST_F(WorkerTrouble, JoinInDoubtIsRepeatedUnderTheSameId) {
   EXPECT_EQ(holder_a.holds.size(), 8U);
 }
 
-TEST_F(WorkerTrouble, TakeInDoubtIsAdoptedAsUnclean) {
+TEST_F(WorkerFaults, TakeInDoubtIsAdoptedAsUnclean) {
   auto a = make(holder_a);
   faults[Operation::take] = {Fault::lost_after};
   pass({a.get()}, milliseconds(150));
@@ -109,7 +109,7 @@ TEST_F(WorkerTrouble, TakeInDoubtIsAdoptedAsUnclean) {
   EXPECT_EQ(holder_a.acquisitions.front().epoch, Epoch{1});
 }
 
-TEST_F(WorkerTrouble, TakeInDoubtThatDidNotHappenIsMadeAgain) {
+TEST_F(WorkerFaults, TakeInDoubtThatDidNotHappenIsMadeAgain) {
   auto a = make(holder_a);
   faults[Operation::take] = {Fault::lost_before};
   pass({a.get()}, seconds(1));
@@ -118,7 +118,7 @@ TEST_F(WorkerTrouble, TakeInDoubtThatDidNotHappenIsMadeAgain) {
   EXPECT_FALSE(holder_a.acquisitions.front().unclean);
 }
 
-TEST_F(WorkerTrouble, ReleaseInDoubtIsRepeatedAndNeverTakenBackBlindly) {
+TEST_F(WorkerFaults, ReleaseInDoubtIsRepeatedAndNeverTakenBackBlindly) {
   for (const Fault fault : {Fault::lost_after, Fault::lost_before, Fault::refused}) {
     SCOPED_TRACE(static_cast<int>(fault));
     auto a = make(holder_a);
@@ -137,7 +137,7 @@ TEST_F(WorkerTrouble, ReleaseInDoubtIsRepeatedAndNeverTakenBackBlindly) {
   }
 }
 
-TEST_F(WorkerTrouble, ShardThatTheStoreGivesToAnotherIsLost) {
+TEST_F(WorkerFaults, ShardThatTheStoreGivesToAnotherIsLost) {
   auto a = make(holder_a);
   pass({a.get()}, Duration::zero());
   const auto stranger = WorkerId::parse("zz-stranger").value();
@@ -151,7 +151,7 @@ TEST_F(WorkerTrouble, ShardThatTheStoreGivesToAnotherIsLost) {
   EXPECT_EQ(log.count(LogLevel::warning, "shards lost"), 1U);
 }
 
-TEST_F(WorkerTrouble, BrokenFenceIsHandledInTheNextStepOnly) {
+TEST_F(WorkerFaults, BrokenFenceIsHandledInTheNextStepOnly) {
   auto a = make(holder_a);
   pass({a.get()}, Duration::zero());
   a->shard_lost(scope_name, Shard{3}, Epoch{1});
@@ -161,7 +161,7 @@ TEST_F(WorkerTrouble, BrokenFenceIsHandledInTheNextStepOnly) {
   EXPECT_FALSE(holder_a.holds.contains(Shard{3}));
 }
 
-TEST_F(WorkerTrouble, BrokenFenceOfAnOlderEpochIsIgnored) {
+TEST_F(WorkerFaults, BrokenFenceOfAnOlderEpochIsIgnored) {
   auto a = make(holder_a);
   pass({a.get()}, Duration::zero());
   a->shard_lost(scope_name, Shard{3}, Epoch{0});
@@ -170,7 +170,7 @@ TEST_F(WorkerTrouble, BrokenFenceOfAnOlderEpochIsIgnored) {
   EXPECT_TRUE(holder_a.losses.empty());
 }
 
-TEST_F(WorkerTrouble, ShardLostByMistakeComesBackAtAHigherEpoch) {
+TEST_F(WorkerFaults, ShardLostByMistakeComesBackAtAHigherEpoch) {
   auto a = make(holder_a);
   pass({a.get()}, Duration::zero());
   a->shard_lost(scope_name, Shard{3});
@@ -180,7 +180,7 @@ TEST_F(WorkerTrouble, ShardLostByMistakeComesBackAtAHigherEpoch) {
       << "what still runs of the lost hold must be fenced off";
 }
 
-TEST_F(WorkerTrouble, OtherTimelineInAReplyStartsOver) {
+TEST_F(WorkerFaults, OtherTimelineInAReplyStartsOver) {
   auto a = make(holder_a);
   pass({a.get()}, Duration::zero());
   const auto id = a->id();
@@ -196,7 +196,7 @@ TEST_F(WorkerTrouble, OtherTimelineInAReplyStartsOver) {
   EXPECT_EQ(metrics.value("ownership_lease_expired_total"), 0);
 }
 
-TEST_F(WorkerTrouble, TimelineSeenByTheRelayStartsOverInTheNextStep) {
+TEST_F(WorkerFaults, TimelineSeenByTheRelayStartsOverInTheNextStep) {
   auto a = make(holder_a);
   pass({a.get()}, Duration::zero());
   const auto id = a->id();

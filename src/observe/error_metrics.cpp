@@ -1,4 +1,4 @@
-#include "observe/error_figures.hpp"
+#include "observe/error_metrics.hpp"
 
 #include "observe/metric_names.hpp"
 
@@ -22,7 +22,7 @@ std::string_view severity_name(Severity severity) {
   return "critical";
 }
 
-ErrorFigures::ErrorFigures(Metrics& metrics) {
+ErrorMetrics::ErrorMetrics(Metrics& metrics) {
   for (std::size_t number = 0; number < counters_.size(); ++number) {
     const auto code = static_cast<Code>(number);
     counters_[number] = &metrics.counter(metric::errors_total,
@@ -32,7 +32,7 @@ ErrorFigures::ErrorFigures(Metrics& metrics) {
   }
 }
 
-void ErrorFigures::count(Code code) const noexcept {
+void ErrorMetrics::count(Code code) const noexcept {
   // A store may return a code that this version does not know.
   const auto number =
       std::min(static_cast<std::size_t>(code), static_cast<std::size_t>(Code::unknown_internal));

@@ -13,9 +13,9 @@
 namespace sagabox::cli {
 
 /// Sends requests to a daemon, and turns its answers into records, or errors that say what to do.
-class DaemonTalk {
+class DaemonClient {
  public:
-  explicit DaemonTalk(std::unique_ptr<HttpClient> client) : client_(std::move(client)) {}
+  explicit DaemonClient(std::unique_ptr<HttpClient> client) : client_(std::move(client)) {}
 
   [[nodiscard]] const std::string& url() const { return client_->url(); }
 

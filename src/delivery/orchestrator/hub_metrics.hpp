@@ -7,9 +7,9 @@
 namespace sagabox::delivery {
 
 /// The instruments of the orchestrator. Safe from any thread.
-class HubFigures {
+class HubMetrics {
  public:
-  explicit HubFigures(Metrics& metrics);
+  explicit HubMetrics(Metrics& metrics);
 
   /// It completed so long after it was made.
   void completed(double seconds);

@@ -1,4 +1,4 @@
-#include "observe/error_figures.hpp"
+#include "observe/error_metrics.hpp"
 
 #include <sagabox/testing/recording.hpp>
 
@@ -7,9 +7,9 @@
 namespace sagabox {
 namespace {
 
-TEST(ErrorFigures, CountsByCodeWithWhatTheCodeMeans) {
+TEST(ErrorMetrics, CountsByCodeWithWhatTheCodeMeans) {
   testing::RecordingMetrics metrics;
-  const ErrorFigures errors(metrics);
+  const ErrorMetrics errors(metrics);
   errors.count(Code::tx_timeout);
   errors.count(Code::tx_timeout);
   errors.count(Code::storage_in_doubt);
@@ -24,18 +24,18 @@ TEST(ErrorFigures, CountsByCodeWithWhatTheCodeMeans) {
   EXPECT_EQ(metrics.counter_sum("errors_total"), 3);
 }
 
-TEST(ErrorFigures, CodeOfAnotherVersionIsUnknown) {
+TEST(ErrorMetrics, CodeOfAnotherVersionIsUnknown) {
   testing::RecordingMetrics metrics;
-  ErrorFigures(metrics).count(static_cast<Code>(200));
+  ErrorMetrics(metrics).count(static_cast<Code>(200));
   EXPECT_EQ(metrics.counter_value(
                 "errors_total",
                 {{"code", "UNKNOWN.INTERNAL"}, {"retryable", "false"}, {"severity", "critical"}}),
             1);
 }
 
-TEST(ErrorFigures, EveryCodeIsThereFromTheStart) {
+TEST(ErrorMetrics, EveryCodeIsThereFromTheStart) {
   const auto metrics = PrometheusMetrics::create();
-  const ErrorFigures errors(*metrics);
+  const ErrorMetrics errors(*metrics);
   const auto text = metrics->text();
   for (std::size_t number = 0; number < code_count; ++number) {
     const auto name = code_name(static_cast<Code>(number));

@@ -1,11 +1,11 @@
-#include "saga/orchestrator/saga_figures.hpp"
+#include "saga/orchestrator/saga_metrics.hpp"
 
 #include "observe/metric_names.hpp"
 #include "observe/saga_metric_names.hpp"
 
 namespace sagabox::saga {
 
-SagaFigures::SagaFigures(Metrics& metrics, std::string_view definition)
+SagaMetrics::SagaMetrics(Metrics& metrics, std::string_view definition)
     : started(metrics.counter(metric::saga_started_total, {{"definition", definition}})),
       completed(metrics.counter(metric::saga_completed_total, {{"definition", definition}})),
       compensated(metrics.counter(metric::saga_compensated_total, {{"definition", definition}})),
@@ -34,7 +34,7 @@ SagaFigures::SagaFigures(Metrics& metrics, std::string_view definition)
       failed_seconds_(metrics.histogram(metric::saga_seconds,
                                         {{"definition", definition}, {"result", "failed"}})) {}
 
-void SagaFigures::ended(SagaState state, double seconds) {
+void SagaMetrics::ended(SagaState state, double seconds) {
   switch (state) {
     case SagaState::completed:
       completed.increment();
@@ -50,18 +50,18 @@ void SagaFigures::ended(SagaState state, double seconds) {
   }
 }
 
-void SagaFigures::step_done(std::string_view step, double seconds) {
+void SagaMetrics::step_done(std::string_view step, double seconds) {
   metrics_.histogram(metric::saga_step_seconds, {{"definition", definition_}, {"step", step}})
       .observe(seconds);
 }
 
-bool SagaFigures::counts(const StepMove& move) noexcept {
+bool SagaMetrics::counts(const StepMove& move) noexcept {
   const auto to = move.transition.to;
   return !move.by_hand && (to == SagaStepState::held || to == SagaStepState::undone ||
                            to == SagaStepState::undo_held || to == SagaStepState::undo_failed);
 }
 
-void SagaFigures::moved(const Plan& plan, const StepMove& move) {
+void SagaMetrics::moved(const Plan& plan, const StepMove& move) {
   const auto to = move.transition.to;
   if (to == SagaStepState::undone) compensations_ok_.increment();
   const bool stuck = to == SagaStepState::undo_held || to == SagaStepState::undo_failed;
@@ -70,13 +70,13 @@ void SagaFigures::moved(const Plan& plan, const StepMove& move) {
   held(plan.step(move.step).given.name).increment();
 }
 
-void SagaFigures::undone(double seconds) { compensation_seconds_.observe(seconds); }
+void SagaMetrics::undone(double seconds) { compensation_seconds_.observe(seconds); }
 
-void SagaFigures::expect(const Plan& plan) {
+void SagaMetrics::expect(const Plan& plan) {
   for (const auto& step : plan.steps()) (void)held(step.given.name);
 }
 
-Counter& SagaFigures::held(std::string_view step) {
+Counter& SagaMetrics::held(std::string_view step) {
   return metrics_.counter(metric::saga_held_total, {{"definition", definition_}, {"step", step}});
 }
 

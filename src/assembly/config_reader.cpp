@@ -1,4 +1,4 @@
-#include "assembly/given_reader.hpp"
+#include "assembly/config_reader.hpp"
 
 #include "core/text.hpp"
 
@@ -14,21 +14,21 @@ namespace {
 
 using Shape = Setting::Shape;
 
-std::string_view shape_name(Given::Shape shape) {
+std::string_view shape_name(ConfigNode::Shape shape) {
   switch (shape) {
-    case Given::Shape::nothing:
+    case ConfigNode::Shape::nothing:
       return "nothing";
-    case Given::Shape::text:
+    case ConfigNode::Shape::text:
       return "a plain value";
-    case Given::Shape::list:
+    case ConfigNode::Shape::list:
       return "a list";
-    case Given::Shape::map:
+    case ConfigNode::Shape::map:
       break;
   }
   return "a group of settings";
 }
 
-void add_texts(const Given& given, SecretTexts& secrets) {
+void add_texts(const ConfigNode& given, SecretTexts& secrets) {
   secrets.add_text(given.text);
   for (const auto& member : given.members) {
     secrets.add_text(member.key);
@@ -41,10 +41,10 @@ class Reader {
   Reader(std::string folder, Configured& configured)
       : folder_(std::move(folder)), configured_(configured) {}
 
-  void section(const std::vector<Setting>& parts, const Given& given, void* holder,
+  void section(const std::vector<Setting>& parts, const ConfigNode& given, void* holder,
                const std::string& path) {
-    if (given.shape == Given::Shape::nothing) return;
-    if (given.shape != Given::Shape::map) {
+    if (given.shape == ConfigNode::Shape::nothing) return;
+    if (given.shape != ConfigNode::Shape::map) {
       return wrong(given.from, place(path) + " is " + std::string(shape_name(given.shape)) +
                                    "; it must be a group of settings");
     }
@@ -67,11 +67,11 @@ class Reader {
 
   static std::string place(const std::string& path) { return path.empty() ? "the file" : path; }
 
-  static const Given* secret_file(const Setting& part, const Given& given) {
+  static const ConfigNode* secret_file(const Setting& part, const ConfigNode& given) {
     return part.has_file_twin() ? given.find(part.name + "_file") : nullptr;
   }
 
-  void look_at_keys(const std::vector<Setting>& parts, const Given& given,
+  void look_at_keys(const std::vector<Setting>& parts, const ConfigNode& given,
                     const std::string& path) {
     std::vector<std::string> names;
     for (const auto& part : parts) {
@@ -91,7 +91,7 @@ class Reader {
     }
   }
 
-  void one(const Setting& part, const Given& given, void* holder, const std::string& path) {
+  void one(const Setting& part, const ConfigNode& given, void* holder, const std::string& path) {
     configured_.origins[path] = given.from;
     switch (part.shape) {
       case Shape::value:
@@ -121,8 +121,8 @@ class Reader {
       wrong(from, path + ": " + problem);
   }
 
-  void value(const Setting& part, const Given& given, void* holder, const std::string& path) {
-    if (given.shape != Given::Shape::text) {
+  void value(const Setting& part, const ConfigNode& given, void* holder, const std::string& path) {
+    if (given.shape != ConfigNode::Shape::text) {
       return wrong(given.from, path + " is " + std::string(shape_name(given.shape)) +
                                    "; it must be a single value");
     }
@@ -145,8 +145,9 @@ class Reader {
     return (std::filesystem::path(folder_) / path).lexically_normal().string();
   }
 
-  void from_file(const Setting& part, const Given& given, void* holder, const std::string& path) {
-    if (given.shape != Given::Shape::text) {
+  void from_file(const Setting& part, const ConfigNode& given, void* holder,
+                 const std::string& path) {
+    if (given.shape != ConfigNode::Shape::text) {
       return wrong(given.from, path + "_file must be the path of a file");
     }
     const auto text = file_text(resolved(given.text));
@@ -156,14 +157,14 @@ class Reader {
     read(part, *text, given.from, holder, path);
   }
 
-  void values(const Setting& part, const Given& given, void* holder, const std::string& path) {
-    if (given.shape == Given::Shape::map) {
+  void values(const Setting& part, const ConfigNode& given, void* holder, const std::string& path) {
+    if (given.shape == ConfigNode::Shape::map) {
       return wrong(given.from, path + " is a group of settings; it must be a list");
     }
     part.enter(holder);
-    if (given.shape == Given::Shape::text) return part.put(holder, "", given.text);
+    if (given.shape == ConfigNode::Shape::text) return part.put(holder, "", given.text);
     for (const auto& member : given.members) {
-      if (member.value.shape == Given::Shape::text) {
+      if (member.value.shape == ConfigNode::Shape::text) {
         part.put(holder, "", member.value.text);
       } else {
         wrong(member.from, path + " has something that is not a plain value in its list");
@@ -171,18 +172,18 @@ class Reader {
     }
   }
 
-  void pairs(const Setting& part, const Given& given, void* holder, const std::string& path) {
-    if (given.shape == Given::Shape::nothing) return;
-    if (given.shape != Given::Shape::map) {
+  void pairs(const Setting& part, const ConfigNode& given, void* holder, const std::string& path) {
+    if (given.shape == ConfigNode::Shape::nothing) return;
+    if (given.shape != ConfigNode::Shape::map) {
       return wrong(given.from, path + " is " + std::string(shape_name(given.shape)) +
                                    "; it must be names with values");
     }
     for (const auto& member : given.members) pair(part, member, holder, path);
   }
 
-  void pair(const Setting& part, const Given::Member& member, void* holder,
+  void pair(const Setting& part, const ConfigNode::Member& member, void* holder,
             const std::string& path) {
-    if (member.value.shape != Given::Shape::text) {
+    if (member.value.shape != ConfigNode::Shape::text) {
       return wrong(member.from, path + "." + member.key + " is " +
                                     std::string(shape_name(member.value.shape)) +
                                     "; it must be a single value");
@@ -194,7 +195,7 @@ class Reader {
   }
 
   /// Reads the keys of a section that are not settings of its own.
-  void others(const std::vector<Setting>& parts, const Setting& part, const Given& given,
+  void others(const std::vector<Setting>& parts, const Setting& part, const ConfigNode& given,
               void* holder, const std::string& path) {
     for (const auto& member : given.members) {
       const bool own = std::ranges::any_of(parts, [&](const Setting& other) {
@@ -205,11 +206,11 @@ class Reader {
     }
   }
 
-  void list(const Setting& part, const Given& given, void* holder, const std::string& path) {
-    if (given.shape == Given::Shape::nothing) return;
-    const bool alone = !part.shorthand.empty() && given.shape != Given::Shape::list;
+  void list(const Setting& part, const ConfigNode& given, void* holder, const std::string& path) {
+    if (given.shape == ConfigNode::Shape::nothing) return;
+    const bool alone = !part.shorthand.empty() && given.shape != ConfigNode::Shape::list;
     if (alone) return element(part, given, holder, path + "[0]");
-    if (given.shape != Given::Shape::list) {
+    if (given.shape != ConfigNode::Shape::list) {
       return wrong(given.from,
                    path + " is " + std::string(shape_name(given.shape)) + "; it must be a list");
     }
@@ -218,12 +219,13 @@ class Reader {
     }
   }
 
-  void element(const Setting& part, const Given& given, void* holder, const std::string& path) {
+  void element(const Setting& part, const ConfigNode& given, void* holder,
+               const std::string& path) {
     const auto before = configured_.problems.size();
     configured_.origins[path] = given.from;
     auto* const made = part.add(holder, "");
-    if (given.shape == Given::Shape::text && !part.shorthand.empty()) {
-      Given whole{.shape = Given::Shape::map, .from = given.from};
+    if (given.shape == ConfigNode::Shape::text && !part.shorthand.empty()) {
+      ConfigNode whole{.shape = ConfigNode::Shape::map, .from = given.from};
       whole.members.push_back({.key = part.shorthand, .from = given.from, .value = given});
       section(part.parts, whole, made, path);
     } else {
@@ -232,18 +234,18 @@ class Reader {
     check(part, made, given.from, path, before);
   }
 
-  void map(const Setting& part, const Given& given, void* holder, const std::string& path) {
-    if (given.shape == Given::Shape::nothing) return;
-    const bool names = !part.shorthand.empty() && given.shape == Given::Shape::list;
-    const bool alone = !part.shorthand.empty() && given.shape == Given::Shape::text;
-    if (given.shape != Given::Shape::map && !names && !alone) {
+  void map(const Setting& part, const ConfigNode& given, void* holder, const std::string& path) {
+    if (given.shape == ConfigNode::Shape::nothing) return;
+    const bool names = !part.shorthand.empty() && given.shape == ConfigNode::Shape::list;
+    const bool alone = !part.shorthand.empty() && given.shape == ConfigNode::Shape::text;
+    if (given.shape != ConfigNode::Shape::map && !names && !alone) {
       return wrong(given.from, path + " is " + std::string(shape_name(given.shape)) +
                                    "; it must be a group of settings by name");
     }
-    if (alone) return named(part, given.text, Given{.from = given.from}, holder, path);
+    if (alone) return named(part, given.text, ConfigNode{.from = given.from}, holder, path);
     std::set<std::string> known;
     for (const auto& member : given.members) {
-      if (names && member.value.shape != Given::Shape::text) {
+      if (names && member.value.shape != ConfigNode::Shape::text) {
         wrong(member.from, path + " has something that is not a name in its list");
         continue;
       }
@@ -252,11 +254,11 @@ class Reader {
         wrong(member.from, path + " has " + quoted(name) + " twice");
         continue;
       }
-      named(part, name, names ? Given{.from = member.from} : member.value, holder, path);
+      named(part, name, names ? ConfigNode{.from = member.from} : member.value, holder, path);
     }
   }
 
-  void named(const Setting& part, const std::string& name, const Given& given, void* holder,
+  void named(const Setting& part, const std::string& name, const ConfigNode& given, void* holder,
              const std::string& path) {
     const auto before = configured_.problems.size();
     const auto inner = path + "." + name;
@@ -282,7 +284,7 @@ std::optional<std::string> file_text(const std::string& path) {
   return text;
 }
 
-void read_given(const Given& given, const std::string& folder, Configured& configured) {
+void read_config(const ConfigNode& given, const std::string& folder, Configured& configured) {
   add_texts(given, configured.secrets);
   Reader(folder, configured).section(settings(), given, &configured.configuration, "");
 }

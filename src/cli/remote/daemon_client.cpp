@@ -1,4 +1,4 @@
-#include "cli/remote/daemon_talk.hpp"
+#include "cli/remote/daemon_client.hpp"
 
 #include "core/error_text.hpp"
 #include "core/text.hpp"
@@ -29,7 +29,7 @@ std::string in_doubt(const HttpRequest& request) {
 
 }  // namespace
 
-std::optional<Error> DaemonTalk::problem_of(const HttpAnswer& answer) {
+std::optional<Error> DaemonClient::problem_of(const HttpAnswer& answer) {
   if (media_of(answer) != problem_type) return std::nullopt;
   auto fields = wire::Fields::parse(answer.body, {}, wire::Nulls::left_out);
   if (!fields.ok()) return std::nullopt;
@@ -38,8 +38,8 @@ std::optional<Error> DaemonTalk::problem_of(const HttpAnswer& answer) {
   return Error{problem.code, clean_error(problem.detail)};
 }
 
-std::optional<Error> DaemonTalk::refusal(const HttpRequest& request, const HttpAnswer& answer,
-                                         std::string_view type) const {
+std::optional<Error> DaemonClient::refusal(const HttpRequest& request, const HttpAnswer& answer,
+                                           std::string_view type) const {
   const auto media = media_of(answer);
   if (auto problem = problem_of(answer)) {
     if (answer.status == unauthorised && !client_->has_key()) {
@@ -62,7 +62,7 @@ std::optional<Error> DaemonTalk::refusal(const HttpRequest& request, const HttpA
                                          "; check --server"};
 }
 
-Error DaemonTalk::nonsense(const HttpRequest& request, const Error& error) const {
+Error DaemonClient::nonsense(const HttpRequest& request, const Error& error) const {
   if (error.code != Code::request_invalid) return error;
   const bool acts = request.kind == HttpRequest::Kind::act;
   return {acts ? Code::storage_in_doubt : Code::unknown_internal,
@@ -71,7 +71,7 @@ Error DaemonTalk::nonsense(const HttpRequest& request, const Error& error) const
               "; is the daemon of another version?" + in_doubt(request)};
 }
 
-Result<std::vector<std::string>> DaemonTalk::lines(const requests::Target& target) {
+Result<std::vector<std::string>> DaemonClient::lines(const requests::Target& target) {
   const HttpRequest request{.target = target.str()};
   const auto answer = ask(request);
   if (!answer.ok()) return answer.error();
@@ -85,7 +85,7 @@ Result<std::vector<std::string>> DaemonTalk::lines(const requests::Target& targe
   return lines;
 }
 
-Result<std::vector<spi::Finding>> DaemonTalk::readiness() {
+Result<std::vector<spi::Finding>> DaemonClient::readiness() {
   const HttpRequest request{.target = "/health/ready"};
   auto answer = ask(request);
   if (!answer.ok()) return answer.error();

@@ -1,28 +1,28 @@
-#include "core/commit_bell.hpp"
+#include "core/commit_signal.hpp"
 
 #include <algorithm>
 #include <chrono>
 
 namespace sagabox {
 
-void CommitBell::ring() {
+void CommitSignal::notify() {
   {
     const std::lock_guard lock(mutex_);
-    ++rings_;
+    ++notifications_;
   }
-  rung_.notify_all();
+  notified_.notify_all();
 }
 
-bool CommitBell::wait(Duration timeout) {
+bool CommitSignal::wait(Duration timeout) {
   // A longer wait would overflow the steady clock.
   const Duration bounded = std::min<Duration>(timeout, std::chrono::hours(24));
   const auto me = std::this_thread::get_id();
   std::unique_lock lock(mutex_);
-  const std::uint64_t before = heard_[me];
-  const bool rung = rung_.wait_for(lock, bounded, [&] { return rings_ != before; });
+  const std::uint64_t before = seen_[me];
+  const bool rung = notified_.wait_for(lock, bounded, [&] { return notifications_ != before; });
   // Removing a thread's count only makes its next wait return early once.
-  if (heard_.size() > threads_max) heard_.clear();
-  heard_[me] = rings_;
+  if (seen_.size() > threads_max) seen_.clear();
+  seen_[me] = notifications_;
   return rung;
 }
 

@@ -8,7 +8,7 @@ namespace sagabox::outbox {
 
 /// Decides whether a handler thread should pause. One thread serves very short handlers faster than
 /// several, which would compete for the same cache lines. Pure.
-class Crowd {
+class SurplusDetector {
  public:
   /// The number of messages between decisions.
   static constexpr std::uint32_t window = 64;

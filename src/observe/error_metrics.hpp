@@ -13,9 +13,9 @@ std::string_view severity_name(Severity severity);
 
 /// Counts `errors_total` by code. The counters are looked up once, so that every code is exported
 /// from the start and counting is cheap. Safe from any thread.
-class ErrorFigures {
+class ErrorMetrics {
  public:
-  explicit ErrorFigures(Metrics& metrics);
+  explicit ErrorMetrics(Metrics& metrics);
   void count(Code code) const noexcept;
 
  private:
