@@ -85,9 +85,18 @@ class HookTransport final : public spi::Transport {
   Result<std::vector<std::string>> findings(BootTime) override {
     return std::vector<std::string>{};
   }
-  void close(BootTime) override { held_.clear(); }
+  void close(BootTime) override { drop(); }
+  ~HookTransport() override { drop(); }
 
  private:
+  /// Every parcel gets a result, as of a real transport: who sent it waits for that.
+  void drop() {
+    using Kind = spi::SendResult::Kind;
+    for (auto& [parcel, results] : std::exchange(held_, {})) {
+      results->sent(parcel.ticket, {Kind::unreachable, "the transport was closed"});
+    }
+  }
+
   std::deque<std::pair<spi::Parcel, spi::SendResults*>> held_;
 };
 

@@ -144,7 +144,9 @@ class NatsFarSide final : public FarSide {
   }
 
   [[nodiscard]] std::optional<std::string> refusing_address() override {
-    return "nats:no.stream.takes.this";
+    // A stream that takes no payload of these tests.
+    StreamReader(server_.url()).create("tiny", "tiny", 1);
+    return "nats:tiny";
   }
 
   bool stop() override {

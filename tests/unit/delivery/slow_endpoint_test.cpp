@@ -14,6 +14,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sagabox::delivery {
@@ -54,6 +55,7 @@ class ManyEndpoints final : public spi::Transport {
       const bool first = HookTransport::hook_of(parcel).text == hung_target;
       if (first && hangs_) {
         held_until.push_back(parcel.deadline);
+        hanging_.emplace_back(parcel.ticket, &results);
         continue;
       }
       if (!first) sent.push_back(clock_.boot_now());
@@ -63,12 +65,24 @@ class ManyEndpoints final : public spi::Transport {
   Result<std::vector<std::string>> findings(BootTime) override {
     return std::vector<std::string>{};
   }
-  void close(BootTime) override { waiting_.clear(); }
+  void close(BootTime) override {
+    for (const auto& [at, one] : std::exchange(waiting_, {})) drop(one);
+    for (const auto& one : std::exchange(hanging_, {})) drop(one);
+  }
+  ~ManyEndpoints() override { close({}); }
 
  private:
+  using Sent = std::pair<spi::Ticket, spi::SendResults*>;
+
+  /// Every parcel gets a result, as of a real transport: who sent it waits for that.
+  static void drop(const Sent& one) {
+    one.second->sent(one.first, {spi::SendResult::Kind::unreachable, "the transport was closed"});
+  }
+
   const Clock& clock_;
   const bool hangs_;
-  std::multimap<BootTime, std::pair<spi::Ticket, spi::SendResults*>> waiting_;
+  std::vector<Sent> hanging_;
+  std::multimap<BootTime, Sent> waiting_;
 };
 
 /// An orchestrator and a worker with 1,000 subscriptions, in virtual time.
