@@ -25,27 +25,6 @@ std::string_view priority_name(Priority priority) {
   return "low";
 }
 
-void put_content(JsonOut& json, const Message& message) {
-  json.field("content_type", message.content_type())
-      .field("priority", priority_name(message.priority()))
-      .field("occurred_at", message.occurred_at())
-      .field_if("not_before", message.not_before())
-      .field_if("traceparent", message.trace().traceparent)
-      .field_if("tracestate", message.trace().tracestate)
-      .field_if("request_id", message.trace().request_id)
-      .field_if("correlation_id", message.trace().correlation_id);
-  json.name("headers").begin_object();
-  for (const auto& [name, value] : message.headers()) json.field(name, value);
-  json.end_object();
-  if (message.payload().form() == PayloadForm::json) {
-    json.name("payload").raw(message.payload().view());
-  } else {
-    std::string base64;
-    append_base64(message.payload().view(), base64);
-    json.field("payload_base64", base64);
-  }
-}
-
 Priority read_priority(Fields& fields) {
   const auto name = text_in(fields, "priority");
   for (const auto priority : {Priority::high, Priority::normal, Priority::low}) {
@@ -124,6 +103,27 @@ Moved read_one_moved(Fields& fields) {
 }
 
 }  // namespace
+
+void put_content(JsonOut& json, const Message& message) {
+  json.field("content_type", message.content_type())
+      .field("priority", priority_name(message.priority()))
+      .field("occurred_at", message.occurred_at())
+      .field_if("not_before", message.not_before())
+      .field_if("traceparent", message.trace().traceparent)
+      .field_if("tracestate", message.trace().tracestate)
+      .field_if("request_id", message.trace().request_id)
+      .field_if("correlation_id", message.trace().correlation_id);
+  json.name("headers").begin_object();
+  for (const auto& [name, value] : message.headers()) json.field(name, value);
+  json.end_object();
+  if (message.payload().form() == PayloadForm::json) {
+    json.name("payload").raw(message.payload().view());
+  } else {
+    std::string base64;
+    append_base64(message.payload().view(), base64);
+    json.field("payload_base64", base64);
+  }
+}
 
 void put_members(JsonOut& json, const FailedAttempt& attempt) {
   json.field("attempt", attempt.number)

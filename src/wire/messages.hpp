@@ -14,6 +14,9 @@
 /// wrong ones in the fields.
 namespace sagabox::wire {
 
+/// Content type, priority, times, trace, headers and payload.
+void put_content(JsonOut& json, const Message& message);
+
 void put_members(JsonOut& json, const FailedAttempt& attempt);
 /// Includes history and payload if the record has them.
 void put_members(JsonOut& json, const TableName& table, const MessageRecord& record);

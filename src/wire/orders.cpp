@@ -3,8 +3,8 @@
 #include "core/base64.hpp"
 #include "core/text.hpp"
 #include "wire/filters.hpp"
+#include "wire/messages.hpp"
 
-#include <array>
 #include <charconv>
 #include <chrono>
 #include <limits>
@@ -14,33 +14,12 @@
 namespace sagabox::wire {
 namespace {
 
-constexpr std::array<std::pair<Priority, std::string_view>, 3> priority_names{
-    {{Priority::high, "high"}, {Priority::normal, "normal"}, {Priority::low, "low"}}};
-
-std::string_view priority_name(Priority priority) {
-  for (const auto& [value, name] : priority_names) {
-    if (value == priority) return name;
-  }
-  return "normal";
-}
-
 Priority priority_from(Fields& fields) {
   const auto text = fields.maybe_text("priority").value_or("normal");
-  for (const auto& [value, name] : priority_names) {
-    if (name == text) return value;
-  }
-  fields.wrong("priority", quoted(text) + "; give high, normal or low");
+  if (text == "high") return Priority::high;
+  if (text == "low") return Priority::low;
+  if (text != "normal") fields.wrong("priority", quoted(text) + "; give high, normal or low");
   return Priority::normal;
-}
-
-void put_payload(JsonOut& json, const Payload& payload) {
-  if (payload.form() == PayloadForm::json) {
-    json.name("payload").raw(payload.view());
-    return;
-  }
-  std::string base64;
-  append_base64(payload.view(), base64);
-  json.field("payload_base64", base64);
 }
 
 Payload payload_from(Fields& fields) {
@@ -58,13 +37,6 @@ Payload payload_from(Fields& fields) {
     fields.wrong("payload", "missing; give any JSON value, or payload_base64");
   }
   return {};
-}
-
-void put_trace(JsonOut& json, const TraceContext& trace) {
-  json.field_if("traceparent", trace.traceparent)
-      .field_if("tracestate", trace.tracestate)
-      .field_if("request_id", trace.request_id)
-      .field_if("correlation_id", trace.correlation_id);
 }
 
 void read_trace(Fields& fields, TraceContext& trace) {
@@ -154,16 +126,7 @@ void put_members(JsonOut& json, const Message& message, const std::optional<std:
   if (message.aggregate_type() != aggregate_global)
     json.field("aggregate_type", message.aggregate_type());
   json.field_if("aggregate_id", message.aggregate_id());
-  if (message.priority() != Priority::normal)
-    json.field("priority", priority_name(message.priority()));
-  json.field("content_type", message.content_type())
-      .field("occurred_at", message.occurred_at())
-      .field_if("not_before", message.not_before());
-  json.name("headers").begin_object();
-  for (const auto& [name, value] : message.headers()) json.field(name, value);
-  json.end_object();
-  put_trace(json, message.trace());
-  put_payload(json, message.payload());
+  put_content(json, message);
 }
 
 MessageOrder read_message_order(Fields& fields, TraceContext trace) {
