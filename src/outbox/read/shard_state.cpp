@@ -385,7 +385,7 @@ void ShardState::requeue_row(const Message& message, Sequence sequence, LaneStat
   if (message.has_key()) lane.passed.requeue_key(message.key_hash(), sequence);
   if (settings_.gate == nullptr) return;
   if (const auto gated = settings_.gate->class_of(message)) {
-    lane.passed.requeue_row(*gated, sequence);
+    lane.passed.requeue(*gated, sequence);
   }
 }
 
