@@ -205,7 +205,9 @@ TEST_P(HubConformance, OwnersSeeWhatChangedAboutSubscriptions) {
 TEST_P(HubConformance, SubscriptionsDisabledForDaysAreReadByNameOnly) {
   const auto a = put(subscription("a"));
   const auto b = put(subscription("b"));
-  deliveries().disable(a.id, a.change, "gone").value();
+  auto gone = a;
+  gone.state = Subscribed::disabled;
+  put(gone);
   const auto all = [&] { return deliveries().subscriptions(0).value(); };
   fixture_->advance_time(hours(24));
   EXPECT_EQ(all().size(), 2U) << "somebody is still to be told about it";
