@@ -11,7 +11,7 @@ namespace sagabox::ownership {
 namespace {
 
 TEST(NewWorkerId, SaysWhoItIsAndIsAnotherEachTime) {
-  testing::FakeClock clock;
+  sagabox::testing::FakeClock clock;
   UlidSource ids(clock, system_random());
   std::set<std::string> seen;
   for (int count = 0; count < 1'000; ++count) {
@@ -34,7 +34,7 @@ TEST(NewWorkerId, TheLongestNameFits) {
 }
 
 TEST(NewWorkerId, AProcessThatComesBackWithTheSameRandomNumbersHasAnotherId) {
-  testing::FakeClock clock;
+  sagabox::testing::FakeClock clock;
   const auto drawn = [&] {
     const auto random = seeded_random(7);
     UlidSource ids(clock, *random);

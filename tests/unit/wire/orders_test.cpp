@@ -49,7 +49,7 @@ TEST(WireOrders, MessageIsReadAsItWasWritten) {
                    .id = "m-1"};
   testing::FakeClock clock;
   UlidSource ids(clock, system_random());
-  const auto message = Message::build_shared(draft, {}, ids, clock).value();
+  const auto message = Message::build_shared(NewMessage(draft), {}, ids, clock).value();
   const auto order =
       read_back(text_of(*message, std::optional<std::string>("acme")),
                 [](Fields& fields) { return read_message_order(fields, {.request_id = "other"}); });
