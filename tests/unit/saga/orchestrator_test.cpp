@@ -19,6 +19,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace sagabox::saga {
@@ -213,6 +214,34 @@ TEST_F(SagaOrchestratorTest, AFindingIsLoggedOnceAndGoesWithItsShard) {
   EXPECT_EQ(log_.count(LogLevel::warning, "a saga does not go on in this process"), 1U);
   orchestrator_->lost(Shard{0});
   EXPECT_TRUE(orchestrator_->findings(10).empty());
+}
+
+TEST_F(SagaOrchestratorTest, ASagaThatIsReadWhileItsShardIsGivenAwayIsForgotten) {
+  open();
+  start("s1");
+  run();
+  calls_.begun = true;
+  orchestrator_->ended(calls_.made.at(0).ticket,
+                       {.kind = CallResult::Kind::retry, .error = "not now", .retry_after = 6s});
+  run();
+  ASSERT_EQ(orchestrator_->snapshot().instances, 0U) << "it is not due soon";
+  clock_.advance(2s);
+  send("s1", SagaCommandKind::pause, act_body(SagaCommandKind::pause, {.actor = "ada"}));
+  orchestrator_->committed_somewhere();
+  const auto now = clock_.boot_now();
+  auto read = orchestrator_->plan_read(now);
+  while (read && !std::holds_alternative<ReadStep::Ids>(read->what)) {
+    orchestrator_->apply(*read, orchestrator_->perform(*read), now);
+    read = orchestrator_->plan_read(now);
+  }
+  ASSERT_TRUE(read);
+  auto answer = orchestrator_->perform(*read);
+  orchestrator_->drain(Shard{0});
+  orchestrator_->apply(*read, std::move(answer), now);
+  EXPECT_EQ(orchestrator_->snapshot().instances, 0U);
+  // Nothing is left of it that could fire.
+  clock_.advance(10s);
+  EXPECT_FALSE(orchestrator_->plan_write(clock_.boot_now()));
 }
 
 TEST(StraySearch, FindsSagasThatNothingWouldMove) {
