@@ -122,7 +122,9 @@ void Turn::on(const CommandArrived& event) {
     saga_.commands.push_back(id);
     write_ = true;
   }
-  if (refusal) remember_refused(id);
+  // What cannot be read never can.
+  const bool is_wrong = refusal && refusal->starts_with(code_name(Code::schema_validation_failed));
+  if (refusal && !is_wrong) remember_refused(id);
   answer(command, refusal);
   advance();
 }

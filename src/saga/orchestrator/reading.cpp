@@ -163,7 +163,9 @@ void Orchestrator::apply_ids(const ReadStep::Ids& step, std::vector<SagaRecord>&
   for (const auto& record : records) found.emplace(record.id, &record);
   for (const auto& id : step.ids) {
     auto* const entry = find(id);
-    if (entry == nullptr || !entry->wanted) continue;
+    // One that was removed meanwhile, as its shard is given away, goes when this read has been
+    // looked at.
+    if (entry == nullptr || entry->gone || !entry->wanted) continue;
     entry->wanted = false;
     const auto at = found.find(id);
     if (at != found.end()) {

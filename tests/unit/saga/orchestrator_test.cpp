@@ -19,6 +19,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace sagabox::saga {
@@ -168,8 +169,8 @@ TEST_F(SagaOrchestratorTest, ACallThatHasBegunIsInDoubtAtItsDeadline) {
   run();
   clock_.advance(2s);
   run();
-  EXPECT_EQ(stored(id)->steps[0].attempts, 1U);
   EXPECT_TRUE(stored(id)->steps[0].doubt);
+  EXPECT_NE(stored(id)->state, SagaState::running) << "it must not be called again";
   EXPECT_EQ(calls_.abandoned.size(), 1U);
 }
 
@@ -215,9 +216,37 @@ TEST_F(SagaOrchestratorTest, AFindingIsLoggedOnceAndGoesWithItsShard) {
   EXPECT_TRUE(orchestrator_->findings(10).empty());
 }
 
+TEST_F(SagaOrchestratorTest, ASagaThatIsReadWhileItsShardIsGivenAwayIsForgotten) {
+  open();
+  start("s1");
+  run();
+  calls_.begun = true;
+  orchestrator_->ended(calls_.made.at(0).ticket,
+                       {.kind = CallResult::Kind::retry, .error = "not now", .retry_after = 6s});
+  run();
+  ASSERT_EQ(orchestrator_->snapshot().instances, 0U) << "it is not due soon";
+  clock_.advance(2s);
+  send("s1", SagaCommandKind::pause, act_body(SagaCommandKind::pause, {.actor = "ada"}));
+  orchestrator_->committed_somewhere();
+  const auto now = clock_.boot_now();
+  auto read = orchestrator_->plan_read(now);
+  while (read && !std::holds_alternative<ReadStep::Ids>(read->what)) {
+    orchestrator_->apply(*read, orchestrator_->perform(*read), now);
+    read = orchestrator_->plan_read(now);
+  }
+  ASSERT_TRUE(read);
+  auto answer = orchestrator_->perform(*read);
+  orchestrator_->drain(Shard{0});
+  orchestrator_->apply(*read, std::move(answer), now);
+  EXPECT_EQ(orchestrator_->snapshot().instances, 0U);
+  // Nothing is left of it that could fire.
+  clock_.advance(10s);
+  EXPECT_FALSE(orchestrator_->plan_write(clock_.boot_now()));
+}
+
 TEST(StraySearch, FindsSagasThatNothingWouldMove) {
   sagabox::testing::FakeClock clock;
-  memory::MemoryStore store({.shards = 1, .clock = &clock});
+  memory::MemoryStore store({.clock = &clock});
   sagabox::testing::SagaHand hand(
       store, {.name = "travel",
               .steps = {{.name = "flight", .action = "fn:book", .compensation = "none"}}});

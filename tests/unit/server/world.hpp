@@ -48,6 +48,7 @@ class ApiTest : public ::testing::Test {
     options.log = &log_;
     options.clock = &clock_;
     options.destinations = [this] { return destinations_; };
+    options.saga_findings = [this](const Store&) { return saga_findings_; };
     options.idempotency = idempotency_;
     options.saga_replies = replies_;
     options.hub = hub_;
@@ -153,6 +154,7 @@ class ApiTest : public ::testing::Test {
   std::map<std::uint16_t, Epoch> epochs_;
   std::vector<ServedTable> tables_;
   std::vector<DestinationState> destinations_;
+  std::vector<SagaFinding> saga_findings_;
   std::optional<HttpIdempotencyOptions> idempotency_;
   std::optional<ServedHub> hub_;
   SagaReplyOptions replies_{.store = &store_, .secret = "a secret of this test"};

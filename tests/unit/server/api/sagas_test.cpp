@@ -114,6 +114,21 @@ TEST_F(RestSagas, ExplainsWhatItWaitsFor) {
   EXPECT_EQ(text(explanation, "owner").substr(0, 14), "orchestrator-a");
 }
 
+TEST_F(RestSagas, OneThatDoesNotGoOnInThisProcessIsNamedWithTheReason) {
+  saga_findings_.push_back({.definition = "travel",
+                            .saga = SagaId::parse("s1").value(),
+                            .code = Code::config_invalid,
+                            .text = "it runs version 7 of travel; register that version, too"});
+  const auto explanation = body(get("/v1/sagas/s1/explain"));
+  const auto& reason = explanation.at("reasons").at(0).as_object();
+  EXPECT_EQ(text(reason, "why"), "definition_gone");
+  EXPECT_NE(text(reason, "text").find("version 7"), std::string::npos);
+  const auto findings = body(get("/v1/stores/default/findings"));
+  const auto& last = findings.at("findings").as_array().back().as_object();
+  EXPECT_NE(text(last, "what").find("saga s1 of travel does not go on"), std::string::npos);
+  EXPECT_EQ(text(last, "cure"), "sagabox saga explain s1");
+}
+
 TEST_F(RestSagas, ACommandIsPendingThenAppliedOrRefused) {
   const std::string approve = R"({"command":"approve","step":"approve","command_id":"c1"})";
   const auto pending = command(approve);
