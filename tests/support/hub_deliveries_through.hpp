@@ -66,6 +66,9 @@ class DeliveriesThrough : public spi::DeliveryStore {
   Result<std::vector<SubscriptionRecord>> subscriptions(std::uint64_t after) override {
     return store_.subscriptions(after);
   }
+  Result<std::vector<SubscriptionRecord>> named(std::span<const SubscriptionId> ids) override {
+    return store_.named(ids);
+  }
   void wait(Duration timeout) override { store_.wait(timeout); }
   void wake() override { store_.wake(); }
 

@@ -15,8 +15,9 @@
 namespace sagabox::delivery {
 namespace {
 
+/// 0 if its event is gone.
 std::size_t leased_payload_bytes(const spi::LeasedJob& job) {
-  return job.event.message->payload().size();
+  return job.event.message ? job.event.message->payload().size() : 0;
 }
 
 }  // namespace
