@@ -205,7 +205,8 @@ TEST_P(HubConformance, OwnersSeeWhatChangedAboutSubscriptions) {
 TEST_P(HubConformance, SubscriptionsDisabledForDaysAreReadByNameOnly) {
   const auto a = put(subscription("a"));
   const auto b = put(subscription("b"));
-  deliveries().disable(a.id, a.change, "gone").value();
+  const auto owner = own_deliveries();
+  EXPECT_TRUE(deliveries().disable(fencing(owner), a.id, a.change, "gone", {}).value().disabled);
   const auto all = [&] { return deliveries().subscriptions(0).value(); };
   fixture_->advance_time(hours(24));
   EXPECT_EQ(all().size(), 2U) << "somebody is still to be told about it";
