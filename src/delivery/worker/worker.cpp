@@ -15,7 +15,7 @@
 namespace sagabox::delivery {
 namespace {
 
-/// 0 if its event is gone.
+/// 0 for an event that is gone.
 std::size_t leased_payload_bytes(const spi::LeasedJob& job) {
   return job.event.message ? job.event.message->payload().size() : 0;
 }

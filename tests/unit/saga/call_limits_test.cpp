@@ -31,7 +31,7 @@ class CallLimitsTest : public ::testing::Test {
     const auto held = limits.begin(call, passage, now);
     return held ? held->by : "";
   }
-  const BootTime start = testing::FakeClock().boot_now();
+  const BootTime start = sagabox::testing::FakeClock().boot_now();
 };
 
 TEST_F(CallLimitsTest, WithoutLimitsEverythingMayBegin) {

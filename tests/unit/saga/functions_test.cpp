@@ -107,7 +107,7 @@ class FunctionsTest : public ::testing::Test {
     while (functions_->running() > 0) std::this_thread::yield();
   }
 
-  testing::FakeClock clock_;
+  sagabox::testing::FakeClock clock_;
   Gate gate_;
   KeptResults results_;
   std::mutex mutex_;

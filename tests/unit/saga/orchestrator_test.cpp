@@ -130,7 +130,7 @@ class SagaOrchestratorTest : public ::testing::Test {
     return from_record(*record).value();
   }
 
-  testing::FakeClock clock_;
+  sagabox::testing::FakeClock clock_;
   memory::MemoryStore store_{{.shards = 1, .clock = &clock_}};
   std::unique_ptr<Random> random_ = seeded_random(1);
   UlidSource ids_{clock_, *random_};
@@ -216,7 +216,7 @@ TEST_F(SagaOrchestratorTest, AFindingIsLoggedOnceAndGoesWithItsShard) {
 }
 
 TEST(StraySearch, FindsSagasThatNothingWouldMove) {
-  testing::FakeClock clock;
+  sagabox::testing::FakeClock clock;
   memory::MemoryStore store({.shards = 1, .clock = &clock});
   sagabox::testing::SagaHand hand(
       store, {.name = "travel",

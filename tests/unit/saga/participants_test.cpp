@@ -76,8 +76,8 @@ CallOrder order_to(const std::string& url, std::uint64_t ticket, BootTime deadli
 
 TEST(ParticipantsThatAreDown, GetTheirCallsBackOneAfterTheOtherAndOthersGoOn) {
   using namespace std::chrono_literals;
-  testing::FakeClock clock;
-  const auto transport = std::make_shared<testing::ScriptedTransport>();
+  sagabox::testing::FakeClock clock;
+  const auto transport = std::make_shared<sagabox::testing::ScriptedTransport>();
   const std::string down = "http://down/book";
   const std::string up = "http://up/book";
   transport->always(down, spi::SendResult::Kind::unreachable, "refused");
@@ -125,8 +125,8 @@ TEST(ParticipantsThatAreDown, GetTheirCallsBackOneAfterTheOtherAndOthersGoOn) {
 
 TEST(ParticipantsThatAreDown, OnceTheyAreUpNobodyWaitsBehindThoseWhoWereToldBefore) {
   using namespace std::chrono_literals;
-  testing::FakeClock clock;
-  const auto transport = std::make_shared<testing::ScriptedTransport>();
+  sagabox::testing::FakeClock clock;
+  const auto transport = std::make_shared<sagabox::testing::ScriptedTransport>();
   const std::string url = "http://flights/book";
   transport->always(url, spi::SendResult::Kind::unreachable, "refused");
   RemoteParticipants participants({.transports = {{"http", transport}}, .clock = &clock});
