@@ -50,8 +50,7 @@ TEST(HubSimulation, PassesSeeds) {
   for (const auto* const what :
        {"completed", "dead", "died unsent", "crashes", "pauses", "requests", "leases lost",
         "jobs given up", "routed again", "events published again", "requeued", "waits for its key",
-        "change STORAGE.IN_DOUBT", "change refused by a fence", "disable refused by a fence",
-        "requeued behind one under way"}) {
+        "change STORAGE.IN_DOUBT", "change refused by a fence"}) {
     EXPECT_GT(counts[what], 0U) << what << " never happened";
   }
 }
@@ -92,9 +91,6 @@ TEST(HubSimulation, CatchesAResultCountedTwice) {
 }
 TEST(HubSimulation, CatchesJobsWithoutBegin) {
   expect_hub_variant_caught(HubVariant::jobs_without_begin);
-}
-TEST(HubSimulation, CatchesADisableWithoutAFence) {
-  expect_hub_variant_caught(HubVariant::disables_without_a_fence);
 }
 /// The store does not mark what counts still, so that an owner's mistake loses no delivery.
 TEST(HubSimulation, AResultMarkedBeforeItIsAppliedIsStillApplied) {

@@ -140,14 +140,7 @@ Result<spi::DeliveryStore::DisableReply> WatchedDeliveries::disable(
     const spi::Fencing& fencing, const SubscriptionId& subscription, std::uint64_t change,
     std::string_view reason, std::span<const AuditEvent> audit) {
   const bool held = watch_.holds(fencing);
-  auto reply = [&] {
-    if (watch_.variant != HubVariant::disables_without_a_fence) {
-      return store_.disable(fencing, subscription, change, reason, audit);
-    }
-    const auto fences = fences_of(watch_.ownership, "hub:deliveries");
-    return store_.disable({"hub:deliveries", fences.owner, fences.of}, subscription, change, reason,
-                          audit);
-  }();
+  auto reply = store_.disable(fencing, subscription, change, reason, audit);
   if (!reply.ok()) return reply;
   if (std::ranges::find(reply->held, false) != reply->held.end()) {
     watch_.count("disable refused by a fence");

@@ -118,6 +118,12 @@ class HubWorld {
     HubEvent event;
     WallTime commit_at{};
   };
+  /// A requeue that has drawn its sequence.
+  struct OpenRequeue {
+    DeliveryRecord dead;
+    WallTime begun_at{};
+    WallTime commit_at{};
+  };
   memory::Fault fault();
   /// Without faults.
   template <class Look>
@@ -135,6 +141,7 @@ class HubWorld {
   void disturb();
   void requeue();
   void end_requeue();
+  [[nodiscard]] std::vector<DeliveryRecord> rivals();
   void arrived(const EndpointCall& call);
   void step(std::uint64_t dice);
   void start_process();
@@ -150,8 +157,8 @@ class HubWorld {
   std::vector<std::unique_ptr<HubProcess>> processes_;
   std::uint64_t next_process_ = 1;
   std::vector<PendingEvent> pending_;
-  std::vector<HubEvent> published_;       ///< their transactions may not have ended
-  std::optional<WallTime> requeue_at_{};  ///< one has drawn its sequence and commits then
+  std::vector<HubEvent> published_;  ///< their transactions may not have ended
+  std::optional<OpenRequeue> requeue_{};
   /// Requeued deliveries that were added late: attempts of their keys that were under way before.
   std::map<DeliveryId, std::set<spi::AttemptOf>> overtaken_by_;
   int calm_ = 1;
@@ -412,34 +419,56 @@ void HubWorld::disturb() {
   set_state(SubscriptionId::parse("gone").value(), SubscriptionState::disabled);
 }
 
-/// Its transaction commits later: others that have drawn higher sequences may have begun by then.
+/// Its transaction draws a sequence now and commits later.
 void HubWorld::requeue() {
-  if (requeue_at_) return;
-  store.begin_requeue();
-  requeue_at_ = clock.wall_now() + milliseconds(random->below(2) == 0 ? random->below(300) : 0);
-}
-
-void HubWorld::end_requeue() {
-  if (!requeue_at_ || *requeue_at_ > clock.wall_now()) return;
-  requeue_at_.reset();
-  const auto dead = calmly([&] {
+  if (requeue_) return;
+  auto dead = calmly([&] {
     return store.hub()->admin.deliveries({.filter = {.state = DeliveryState::dead}}).value();
   });
-  if (dead.empty()) return;
-  const auto id = dead[random->below(dead.size())].id;
-  const auto before = stored();
-  const auto made = store.hub()->admin.requeue(std::span(&id, 1), std::nullopt, {});
-  if (made.ok() && made->front().outcome == spi::Requeued::Outcome::made) count("requeued");
-  for (const auto& one : stored()) {
-    const auto is_same = [&](const DeliveryRecord& other) { return other.id == one.id; };
-    if (one.key.empty() || std::ranges::any_of(before, is_same)) continue;
-    for (const auto& other : before) {
-      const bool of_key = other.subscription == one.subscription && other.key == one.key;
-      if (!of_key || other.state != DeliveryState::in_progress) continue;
-      overtaken_by_[one.id].insert({.delivery = other.id, .attempt = other.attempt});
-      if (other.sequence > one.sequence) count("requeued behind one under way");
-    }
+  const auto is_keyed = [](const DeliveryRecord& one) { return !one.key.empty(); };
+  if (random->below(2) == 0 && std::ranges::any_of(dead, is_keyed)) {
+    std::erase_if(dead, [&](const DeliveryRecord& one) { return !is_keyed(one); });
   }
+  if (dead.empty()) return;
+  const auto wait = milliseconds(random->below(2) == 0 ? random->below(2'500) : 0);
+  store.begin_requeue();
+  requeue_ = OpenRequeue{.dead = dead[random->below(dead.size())],
+                         .begun_at = clock.wall_now(),
+                         .commit_at = clock.wall_now() + wait};
+}
+
+/// Attempts under way of the key of the open requeue.
+std::vector<DeliveryRecord> HubWorld::rivals() {
+  const auto& dead = requeue_->dead;
+  if (dead.key.empty()) return {};
+  auto rows = calmly([&] {
+    return store.hub()
+        ->admin
+        .deliveries(
+            {.filter = {.subscription = dead.subscription, .state = DeliveryState::in_progress}})
+        .value();
+  });
+  std::erase_if(rows, [&](const DeliveryRecord& one) { return one.key != dead.key; });
+  return rows;
+}
+
+/// Where a later one of its key has begun by now it commits at once: what is worst.
+void HubWorld::end_requeue() {
+  if (!requeue_) return;
+  const auto rivals_now = rivals();
+  const bool is_behind = std::ranges::any_of(
+      rivals_now, [&](const DeliveryRecord& one) { return one.created_at > requeue_->begun_at; });
+  if (!is_behind && requeue_->commit_at > clock.wall_now()) return;
+  const auto dead = std::exchange(requeue_, std::nullopt)->dead;
+  const auto made = store.hub()->admin.requeue(std::span(&dead.id, 1), std::nullopt, {});
+  if (made.ok() && made->front().outcome == spi::Requeued::Outcome::made) {
+    count("requeued");
+    if (is_behind) count("requeued behind one under way");
+  }
+  // Also if it is not known whether it was made.
+  auto& overtaken =
+      overtaken_by_[delivery_id_of(dead.event, dead.subscription, dead.generation + 1)];
+  for (const auto& one : rivals_now) overtaken.insert({.delivery = one.id, .attempt = one.attempt});
 }
 
 /// A request is made only while its delivery is in progress at that attempt, no other one of its
@@ -473,7 +502,7 @@ void HubWorld::arrived(const EndpointCall& call) {
 }
 
 void HubWorld::stall(HubProcess& process) {
-  if (quiet_ || random->below(3) != 0) return;
+  if (quiet_) return;
   process.paused_until = clock.boot_now() + milliseconds(900 + random->below(600));
   note("process " + std::to_string(process.id) + " stands still before it writes");
   count("stalls");
@@ -526,7 +555,7 @@ std::vector<DeliveryRecord> HubWorld::stored() {
 }
 
 bool HubWorld::all_ended() {
-  if (!pending_.empty() || requeue_at_ || !endpoints.idle()) return false;
+  if (!pending_.empty() || requeue_ || !endpoints.idle()) return false;
   const auto events =
       calmly([&] { return store.hub()->admin.events({.rows_max = 10'000}).value(); });
   std::map<Shard, Sequence> last;
