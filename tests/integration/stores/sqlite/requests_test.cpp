@@ -272,8 +272,9 @@ TEST_F(SqliteRequests, StatementsFindTheirRowsByIndexes) {
         "idempotency_list", "idempotency_list_of_tenant", "idempotency_list_of_consumer",
         "idempotency_get", "inbox_first_time", "inbox_renew", "inbox_barrier", "inbox_taken",
         "inbox_purge_keys", "inbox_purge_barriers"}) {
+    const auto statement = sections.take(name);
     std::string plan;
-    for (const auto& part : sections.take(name).parts()) {
+    for (const auto& part : statement.parts()) {
       const auto rows = sagabox::testing::rows_of(user_.get(), "EXPLAIN QUERY PLAN " + part.sql);
       for (const auto& row : rows) plan += row.at(3) + "\n";
     }
