@@ -214,6 +214,7 @@ void Settler::failed(SettlePlan plan, const Error& error, BootTime now) {
   // For parts of a batch, a conflict also shows that the store can be reached.
   const bool conflicts = error.code == Code::storage_conflict && plan.suspect;
   const bool others_go = plan.failed_after && successes_ > *plan.failed_after;
+  if (conflicts) store_answers();
   plan.failed_after = successes_;
   if (conflicts || others_go) {
     retry_at_ = now;

@@ -3,9 +3,16 @@
 #include "core/text.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace sagabox::server {
+namespace {
+
+/// Results may fail for so long before a table is not ready: a short fail-over, a deadlock.
+constexpr Duration settle_failing_max = std::chrono::seconds(5);
+
+}  // namespace
 
 wire::TableReadiness Readiness::look(const ServedTable& table) {
   const std::scoped_lock lock(look_mutex_);
@@ -85,11 +92,14 @@ wire::TableReadiness Readiness::judge(const std::string& table, const spi::Table
                   ", and nothing was delivered for " + age_text(idle);
   }
   // A full disk: what is delivered stays pending, and is delivered again by the next owner.
+  // One that fails for a moment is repeated.
   if (snapshot.settle_failure) {
-    looked.ready = false;
-    looked.text =
-        "its store takes no results: " + std::string(code_name(*snapshot.settle_failure)) +
-        " for " + age_text(std::max(now - snapshot.settle_failing_since, Duration{}));
+    const auto failing = std::max(now - snapshot.settle_failing_since, Duration{});
+    if (failing >= settle_failing_max) {
+      looked.ready = false;
+      looked.text = "its store takes no results: " +
+                    std::string(code_name(*snapshot.settle_failure)) + " for " + age_text(failing);
+    }
   }
   return looked;
 }
