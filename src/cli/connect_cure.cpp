@@ -18,7 +18,7 @@ const std::array connect_causes{
         {"resolve host", "Couldn't resolve", "translate host name", "name lookup",
          "Name or service not known", "No address associated", "Temporary failure in name"},
         "its name is not known here: mend the host in the URL, or ask DNS (getent hosts)"},
-    ConnectCause{{"Connection refused", "connection refused"},
+    ConnectCause{{"Connection refused", "connection refused", "connect to server"},
                  "nothing listens there: start it, or mend host and port"},
     ConnectCause{{"certificate", "SSL", "TLS", "handshake"},
                  "TLS did not come about: compare what both sides want (https or http, sslmode, "

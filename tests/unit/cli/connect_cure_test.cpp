@@ -24,6 +24,8 @@ TEST(ConnectCure, IsThatOfTheCause) {
                    "failed: Connection refused Is the server running on that host?",
                    22),
             "nothing listens there:");
+  EXPECT_EQ(begins("cannot connect to http://a:1: Couldn't connect to server", 22),
+            "nothing listens there:");
   EXPECT_EQ(begins("SSL peer certificate or SSH remote key was not OK", 22),
             "TLS did not come about");
   EXPECT_EQ(begins("PostgreSQL refused the connection: FATAL: password authentication failed for "
