@@ -79,6 +79,8 @@ struct SubscriptionRecord {
   std::uint64_t change = 0;
   WallTime created_at{};
   WallTime changed_at{};
+
+  friend bool operator==(const SubscriptionRecord&, const SubscriptionRecord&) = default;
 };
 
 enum class DeliveryState : std::uint8_t {

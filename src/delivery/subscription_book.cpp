@@ -40,7 +40,8 @@ void SubscriptionBook::replace(std::span<const SubscriptionRecord> all) {
   for (const auto& record : all) {
     auto known = find(record.id);
     // Reading the settings of thousands takes its time.
-    if (!known || known->record.change != record.change) {
+    // After a fail-over another change may have the number of one that was lost.
+    if (!known || known->record != record) {
       known = std::make_shared<const Subscription>(record);
     }
     fresh.change_ = std::max(fresh.change_, record.change);

@@ -138,9 +138,13 @@ std::optional<WriteStep> Orchestrator::plan_write(BootTime now) {
 }
 
 void Orchestrator::begin_waiting_starts() {
-  if (waiting_starts_.empty() || flights_.size() >= options_.calls_max) return;
-  ready_.insert(ready_.begin(), waiting_starts_.begin(), waiting_starts_.end());
-  waiting_starts_.clear();
+  if (flights_.size() >= options_.calls_max) return;
+  // Only as many as may call: the others would come back at once.
+  auto room = options_.calls_max - flights_.size();
+  for (; room > 0 && !waiting_starts_.empty(); --room) {
+    ready_.push_back(std::move(waiting_starts_.front()));
+    waiting_starts_.pop_front();
+  }
 }
 
 bool Orchestrator::must_wait(const Entry& entry, std::size_t calls) const {

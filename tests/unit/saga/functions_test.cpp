@@ -70,9 +70,9 @@ class Gate {
   bool open_ = false;
 };
 
-class FunctionsTest : public ::testing::Test {
+class SagaFunctionsTest : public ::testing::Test {
  protected:
-  ~FunctionsTest() override { gate_.open(); }
+  ~SagaFunctionsTest() override { gate_.open(); }
 
   CallOrder order(std::uint64_t ticket, std::string definition, std::string step,
                   Duration limit = 30s) {
@@ -116,7 +116,7 @@ class FunctionsTest : public ::testing::Test {
       std::in_place, FunctionOptions{.workers = 1, .spare_workers_max = 0, .clock = &clock_}};
 };
 
-TEST_F(FunctionsTest, ACallThatWaitedForHalfOfItsTimeIsNotBegunAndNotInDoubt) {
+TEST_F(SagaFunctionsTest, ACallThatWaitedForHalfOfItsTimeIsNotBegunAndNotInDoubt) {
   add_gate();
   call(order(1, "travel", "first"));
   gate_.wait_for(1);
@@ -131,7 +131,7 @@ TEST_F(FunctionsTest, ACallThatWaitedForHalfOfItsTimeIsNotBegunAndNotInDoubt) {
   EXPECT_EQ(gate_.wait_for(2), (std::vector<std::string>{"travel first", "travel fresh"}));
 }
 
-TEST_F(FunctionsTest, OnlyACallThatHasNotBegunIsWithdrawn) {
+TEST_F(SagaFunctionsTest, OnlyACallThatHasNotBegunIsWithdrawn) {
   add_gate();
   call(order(1, "travel", "first"));
   gate_.wait_for(1);
@@ -145,7 +145,7 @@ TEST_F(FunctionsTest, OnlyACallThatHasNotBegunIsWithdrawn) {
   EXPECT_EQ(results_.count(), 1U) << "nobody is told of what was withdrawn";
 }
 
-TEST_F(FunctionsTest, DefinitionsTakeTurns) {
+TEST_F(SagaFunctionsTest, DefinitionsTakeTurns) {
   add_gate();
   call(order(1, "many", "1"));
   gate_.wait_for(1);
@@ -160,7 +160,7 @@ TEST_F(FunctionsTest, DefinitionsTakeTurns) {
   EXPECT_EQ(came[6], "many 6") << "those of one definition keep their order";
 }
 
-TEST_F(FunctionsTest, AnAbandonedPromiseEndsAndCompletesNothingLater) {
+TEST_F(SagaFunctionsTest, AnAbandonedPromiseEndsAndCompletesNothingLater) {
   add_later();
   call(order(1, "travel", "hotel"));
   wait_until_idle();
@@ -175,7 +175,7 @@ TEST_F(FunctionsTest, AnAbandonedPromiseEndsAndCompletesNothingLater) {
   EXPECT_EQ(functions_->open_completions(), 0U);
 }
 
-TEST_F(FunctionsTest, ACompletedPromiseIsForgotten) {
+TEST_F(SagaFunctionsTest, ACompletedPromiseIsForgotten) {
   add_later();
   call(order(1, "travel", "hotel"));
   while (!functions_->open_completions()) std::this_thread::yield();
@@ -186,7 +186,7 @@ TEST_F(FunctionsTest, ACompletedPromiseIsForgotten) {
   EXPECT_EQ(results_.count(), 1U);
 }
 
-TEST_F(FunctionsTest, APromiseThatIsGivenAfterItsCallWasAbandonedEnds) {
+TEST_F(SagaFunctionsTest, APromiseThatIsGivenAfterItsCallWasAbandonedEnds) {
   functions_
       ->add("work",
             [this](const SagaCall& call) {

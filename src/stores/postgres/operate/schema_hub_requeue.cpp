@@ -89,6 +89,10 @@ DECLARE
   answer  record;
   place   integer;
 BEGIN
+  -- First of all, so that requeues take turns: inserts and entries alternate below.
+  IF NOT trusted OR cardinality(actors) > 0 THEN
+    PERFORM FROM "{schema}".audit_head FOR UPDATE;
+  END IF;
   FOR place IN 1 .. cardinality(deliveries) LOOP
     SELECT d.* INTO dead FROM "{schema}".hub_delivery AS d
     WHERE d.id = deliveries[place] AND d.state = 'dead' AND (tenant IS NULL OR d.tenant = tenant);

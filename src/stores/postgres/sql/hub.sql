@@ -1262,6 +1262,7 @@ FROM (
   LIMIT 1000
 ) AS f
 WHERE f.took > 0 AND f.code <> 'TX.LEASE_LOST'
+ORDER BY f.ended_at
 LIMIT 1;
 
 -- name: hub_generations
