@@ -134,6 +134,7 @@ BEGIN
       'delivery: subscription %s of %L is disabled, and what is requeued would die at once; '
       'enable it first', dead.subscription, delivery);
   END IF;
+  PERFORM FROM "{schema}".audit_head FOR UPDATE;
   SELECT * INTO answer FROM "{schema}".hub_requeue(delivery);
   IF answer.made THEN
     PERFORM "{schema}".hub_audit(
