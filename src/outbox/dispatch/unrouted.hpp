@@ -9,6 +9,7 @@
 #include <sagabox/time.hpp>
 #include <sagabox/unrouted_topic.hpp>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -17,6 +18,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,8 +26,9 @@ namespace sagabox::outbox {
 
 /// Keeps back messages whose topic has no listener and no route here, in classes of their own,
 /// above whatever else keeps messages back. A message goes, and is dead, when it has waited for the
-/// grace time; that is counted from when it could go, by its row, so that no restart and no
-/// take-over prolongs it. Thread-safe.
+/// grace time; that is counted from when it could go, by its row, or from when this process first
+/// missed its topic, if that was later. Restarts prolong it to 24 times the grace time at most.
+/// Thread-safe.
 class Unrouted final : public spi::Gate {
  public:
   struct Options {
@@ -65,8 +68,12 @@ class Unrouted final : public spi::Gate {
    private:
     Unrouted& of_;
   };
+  /// Whether the class is one of topics without a route.
+  [[nodiscard]] static bool is_unrouted(spi::ClassId id);
+
   /// Whether what waits is to be looked at again: routes have changed, a message has waited long
-  /// enough, or operators may have taken messages away.
+  /// enough, or operators may have taken messages away. Logs the topics that are new since the last
+  /// call, so the caller must hold no lock.
   [[nodiscard]] bool opening_due();
   /// The same, because of other routes only.
   [[nodiscard]] bool routes_changed() const;
@@ -77,28 +84,57 @@ class Unrouted final : public spi::Gate {
 
  private:
   using Name = std::pair<std::string, std::string>;  // aggregate type and topic
+  using NameView = std::pair<std::string_view, std::string_view>;
+  struct ByName {
+    using is_transparent = void;
+    static NameView view(const Name& name) { return {name.first, name.second}; }
+    static NameView view(const NameView& name) { return name; }
+    template <class Left, class Right>
+    bool operator()(const Left& left, const Right& right) const {
+      return view(left) < view(right);
+    }
+  };
+  /// When this process missed the topics of a class.
+  struct Missed {
+    WallTime first{};
+    WallTime last{};  ///< when `holds` was last called for one of them
+  };
   struct Seen {
+    spi::ClassId id{};  ///< its own; that of the further topics is shared
+    bool shown = false;  ///< a message was held back, and may still wait
+    bool logged = false;
     WallTime since{};
+    WallTime until{};
     bool fresh = false;        ///< a message was held back since the last opening
     WallTime missing_since{};  ///< otherwise: when that was
   };
+  using Topics = std::map<Name, Seen, ByName>;
   [[nodiscard]] bool known(const Message& message) const;
   /// When the grace time ends of a message that could go since then.
-  [[nodiscard]] WallTime ends(WallTime since) const;
-  void note(const Message& message, WallTime since) const;
-  void begin_opening();
+  [[nodiscard]] WallTime ends(WallTime since, WallTime missed) const;
+  // With `mutex_` locked:
+  [[nodiscard]] spi::ClassId class_of_unrouted(const Message& message) const;
+  void note(const Message& message, WallTime since, WallTime until) const;
   /// Topics of which no message is held back any more.
   void forget_gone(WallTime now);
+
+  void begin_opening();
+  void log_new();
 
   Parts parts_;
   Options options_;
   std::atomic<int> openings_{0};
   std::atomic<std::uint64_t> routes_seen_;
-  /// The listener that was met first: many tables have one only, and each message is asked for.
-  mutable std::atomic<const Route*> first_route_{nullptr};
+  /// Listeners met before, by a cheap hash of their topic: every message is checked. An entry never
+  /// changes, so that topics with the same hash do not evict each other.
+  static constexpr std::size_t known_max = 16;
+  mutable std::array<std::atomic<const Route*>, known_max> known_{};
 
   mutable std::mutex mutex_;  // of all below
-  mutable std::map<Name, Seen> seen_;
+  mutable Topics seen_;
+  mutable std::map<spi::ClassId, Missed> missed_;
+  mutable std::uint64_t classes_made_ = 0;
+  mutable std::vector<Name> new_names_;
   WallTime opened_at_{};
 };
 

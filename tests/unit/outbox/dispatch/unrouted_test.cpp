@@ -8,7 +8,9 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sagabox::outbox {
@@ -64,10 +66,26 @@ class KnownTopics final : public spi::Sink {
   std::function<void()> before_each = [] {};
 };
 
-class UnroutedWorld : public RelayWorld {
+class CountingLog final : public Logger {
+ public:
+  [[nodiscard]] bool enabled(LogLevel level) const noexcept override {
+    return level == LogLevel::warning;
+  }
+  void write(LogLevel level, std::string_view, std::span<const LogField>) noexcept override {
+    if (level == LogLevel::warning) ++warnings;
+  }
+  int warnings = 0;
+};
+
+/// A base, so that it exists before the relay.
+struct HasLog {
+  CountingLog log;
+};
+
+class UnroutedWorld : public HasLog, public RelayWorld {
  protected:
   explicit UnroutedWorld(std::shared_ptr<spi::Sink> sink = nullptr)
-      : RelayWorld({.options = {.unroutable_grace = grace, .sink = std::move(sink)},
+      : RelayWorld({.options = {.unroutable_grace = grace, .sink = std::move(sink), .log = &log},
                     .unroutable = Unroutable::wait}) {}
 
   void write_about(const char* topic, std::string key = {}) {
@@ -134,7 +152,7 @@ TEST_F(UnroutedTest, WaitsUnspentAndOthersGo) {
   EXPECT_EQ(topics[0].topic, "new");
   EXPECT_EQ(topics[0].aggregate_type, aggregate_global);
   EXPECT_EQ(topics[0].since, written);
-  EXPECT_EQ(topics[0].until, written + grace);
+  EXPECT_EQ(topics[0].until, written + seconds(5) + grace) << "first read after 5 s";
 }
 
 TEST_F(UnroutedTest, IsDeadAfterTheGraceTime) {
@@ -154,7 +172,7 @@ TEST_F(UnroutedTest, IsDeadAfterTheGraceTime) {
   EXPECT_EQ(relay.snapshot().unrouted_topics, 0U);
 }
 
-TEST_F(UnroutedTest, GraceCountsFromTheWriteNotFromTheTakeOver) {
+TEST_F(UnroutedTest, GraceGoesOnAfterATakeOver) {
   write_about("new");
   pass(minutes(6));
   clock.advance(minutes(1));
@@ -218,9 +236,55 @@ TEST_F(UnroutedTest, OwnerTellsUntilWhenItWaits) {
                        .topic = "new",
                        .aggregate_type = std::string(aggregate_global),
                        .written_at = rows().at(0).row.written_at};
-  EXPECT_EQ(relay.owner_view(record)->no_route_until, record.written_at + grace);
+  EXPECT_EQ(relay.owner_view(record)->no_route_until, record.written_at + seconds(5) + grace);
   record.topic = "orders";
   EXPECT_FALSE(relay.owner_view(record)->no_route_until);
+}
+
+TEST_F(UnroutedTest, OldMessageHasTheGraceTimeFromWhenItsTopicWasFirstMissed) {
+  write_about("new");
+  clock.advance(3 * grace);
+  keep_shards();
+  pass(grace - seconds(5));
+  EXPECT_EQ(rows_in(State::pending).size(), 1U);
+  EXPECT_EQ(relay.unrouted().count(), 1U);
+  pass(seconds(15));
+  EXPECT_EQ(rows_in(State::dead).size(), 1U);
+}
+
+TEST_F(UnroutedTest, NothingWaitsLongerThanManyGraceTimes) {
+  write_about("new");
+  clock.advance(24 * grace - minutes(2));
+  keep_shards();
+  pass(minutes(1));
+  EXPECT_EQ(rows_in(State::pending).size(), 1U);
+  pass(minutes(2));
+  EXPECT_EQ(rows_in(State::dead).size(), 1U);
+}
+
+TEST_F(UnroutedTest, NewTopicsAreLoggedInTheTickAndOnce) {
+  write_about("new");
+  write_about("new");
+  settle_down();
+  EXPECT_EQ(log.warnings, 0) << "a shard is locked where they are found";
+  relay.tick(now());
+  EXPECT_EQ(log.warnings, 1);
+  pass(minutes(3));
+  EXPECT_EQ(log.warnings, 1);
+}
+
+TEST_F(UnroutedTest, NamedTopicsHaveClassesOfTheirOwn) {
+  const auto build = [&](const std::string& topic) {
+    return Message::build({.topic = topic, .payload = json("{}")}, {}, ids, clock).value();
+  };
+  std::set<spi::ClassId> classes;
+  for (int number = 0; number < 1000; ++number) {
+    classes.insert(*relay.unrouted().class_of(build("made.up." + std::to_string(number))));
+  }
+  EXPECT_EQ(classes.size(), 1000U);
+  EXPECT_TRUE(classes.contains(*relay.unrouted().class_of(build("made.up.7"))));
+  EXPECT_FALSE(classes.contains(*relay.unrouted().class_of(build("one.more"))));
+  EXPECT_FALSE(relay.unrouted().class_of(build("orders")));
 }
 
 class UnroutedSinkTest : public UnroutedWorld {
