@@ -222,9 +222,13 @@ Dispatcher::Took Dispatcher::take(Runner& runner, BootTime now) {
       break;
     }
     if (entry.route == nullptr) entry.route = route(*entry.message, runner.route_);
-    if (entry.route == nullptr && waits_for_route(entry)) {
-      lost_its_route(entry, now);
-      continue;
+    if (entry.route == nullptr) {
+      if (waits_for_route(entry)) {
+        lost_its_route(entry, now);
+        continue;
+      }
+      // A route that was added since the first look is the reason why it does not wait.
+      entry.route = route(*entry.message, runner.route_);
     }
     if (entry.route == nullptr || entry.route->listener) {
       // Before the time of the handler starts.
