@@ -71,6 +71,12 @@ void Participants::plan(Open& open) {
     return now + std::chrono::floor<WallTime::duration>(up_to(most));
   };
   const auto left = open.order.call.deadline - now;
+  // As every caller does: a call whose deadline has passed is not begun.
+  if (left <= Duration{}) {
+    open.answer_at = now;
+    open.answer = {.kind = CallResult::Kind::unreachable, .error = "not begun in time"};
+    return;
+  }
   const bool action = open.order.call.key.direction == BarrierDirection::action;
   const auto& rule = rules_[step_of(open.order.step)];
   const auto dice = good_ ? 0 : random.below(100);

@@ -133,6 +133,7 @@ class SagaWorld {
   memory::Fault fault();
   void start_saga();
   void disturb_saga();
+  void resume(const SagaId& saga);
   void send(SagaCommand command);
   void work_on_transactions();
   void pass(Duration time) { clock.advance(time); }
@@ -347,7 +348,11 @@ void SagaWorld::work_on_transactions() {
     at = pending_.erase(at);
   }
   for (auto& one : due) {
-    if (one.tx && one.tx->commit().ok()) continue;
+    if (one.tx && one.tx->commit().ok()) {
+      // It may have committed after the last resume.
+      if (quiet_ && one.command.kind == SagaCommandKind::pause) resume(one.command.saga);
+      continue;
+    }
     if (one.tx) count("commands written again");
     one.tx.reset();
     send(std::move(one.command));
@@ -384,6 +389,15 @@ void SagaWorld::disturb_saga() {
                  : dice < 6 ? SagaCommandKind::pause
                             : SagaCommandKind::resume;
   if (dice == 9) command.saga = ids_.next<SagaId>();  // there is none
+  command.body = saga::act_body(command.kind, {.actor = "ada"});
+  send(std::move(command));
+}
+
+void SagaWorld::resume(const SagaId& saga) {
+  SagaCommand command;
+  command.id = ids_.next<CommandId>();
+  command.saga = saga;
+  command.kind = SagaCommandKind::resume;
   command.body = saga::act_body(command.kind, {.actor = "ada"});
   send(std::move(command));
 }
@@ -444,14 +458,7 @@ SagaReport SagaWorld::run() {
   }
   quiet_ = true;
   participants.be_good();
-  for (const auto& id : sagas_) {
-    SagaCommand command;
-    command.id = ids_.next<CommandId>();
-    command.saga = id;
-    command.kind = SagaCommandKind::resume;
-    command.body = saga::act_body(command.kind, {.actor = "ada"});
-    send(std::move(command));
-  }
+  for (const auto& id : sagas_) resume(id);
   for (std::uint64_t quiet = 0; quiet < steps_quiet && !report_.violation; ++quiet) {
     step(random->below(1'000));
     ++report_.events;
