@@ -287,7 +287,7 @@ void Dispatcher::dispatched(spi::Ticket ticket, spi::Dispatched result) noexcept
   auto& outcome = result.outcome;
   if (outcome.code == Code::tx_unroutable && waits_for_route(entry)) {
     outcome = without_route(std::move(outcome.error));
-    result.deferred = true;
+    result.deferred = !releases_claim(entry);
     result.done = entry.targets_done;
   }
   invoker_.leave(Delivery(flight->facts), outcome);
@@ -322,8 +322,13 @@ bool Dispatcher::waits_for_route(const Entry& entry) const {
   return parts_.unrouted.waits_until(*entry.message, entry.available_at).has_value();
 }
 
+bool Dispatcher::releases_claim(const Entry& entry) const {
+  return parts_.options.claim == ClaimMode::competing && !entry.message->has_key() &&
+         !entry.was_waiting;
+}
+
 void Dispatcher::lost_its_route(const Entry& entry, BootTime now) {
-  if (!entry.cautious) return requeue(entry, now);
+  if (!entry.cautious && !releases_claim(entry)) return requeue(entry, now);
   const auto outcome = without_route(parts_.registry.unroutable(*entry.message));
   auto settlement = judge(entry, outcome, false, judgement_, *parts_.options.random);
   settlement.targets_done = entry.targets_done;

@@ -184,6 +184,9 @@ class Dispatcher final : public spi::DispatchResults {
   void requeue(const Entry& entry, BootTime now);
   /// Its route is gone since its turn came, and it may wait for another.
   [[nodiscard]] bool waits_for_route(const Entry& entry) const;
+  /// Mode competing: it may have been claimed from a process that has a route for it. It goes back
+  /// to the shard that it was written to, as one that waits.
+  [[nodiscard]] bool releases_claim(const Entry& entry) const;
   void lost_its_route(const Entry& entry, BootTime now);
   void follow(const Entry& entry, ShardState::Completed completed, BootTime now);
   void report(const Ended& ended, BootTime now);

@@ -1,5 +1,6 @@
 #include "outbox/read/shard_state.hpp"
 
+#include "outbox/dispatch/unrouted.hpp"
 #include "outbox/settle/verdict.hpp"
 
 #include <algorithm>
@@ -12,6 +13,8 @@ namespace {
 /// The page size for a lane that was exhausted by the last read.
 constexpr std::uint32_t rows_probe = 32;
 constexpr std::size_t tracked_max = 100'000;
+/// After rows without a route were claimed, so long none are claimed from other shards.
+constexpr Duration others_rest = std::chrono::seconds(60);
 constexpr std::uint8_t seen_all = (1U << (spi::lane_count + 1U)) - 1U;
 
 WallTime available_at(const spi::Row& row) { return std::max(row.written_at, row.due); }
@@ -137,7 +140,7 @@ void ShardState::plan(BootTime now, const Shares& shares, bool low_first,
       page.purpose = Purpose::safety;
       page.range.after = *lane.safety.after();
       page.range.rows_max = shares.even();
-      page.range.others_too = settings_.store.claims;
+      page.range.others_too = settings_.store.claims && now >= others_wait_until_;
     } else {
       page.range.after = lane.reader.next_after(now);
       // Rows in hand are returned again below the position and must not fill the page.
@@ -253,6 +256,7 @@ void ShardState::take_page(const PlannedRange& page, std::span<spi::Row> rows, b
     if (row.sequence < position && forward) ++taken.late;
     keep(fate, std::move(entry), taken);
   }
+  if (std::exchange(claim_ended_, false)) others_wait_until_ = now + others_rest;
   passed_over_since(page.key_checks);
   const bool level = exhausted || last >= position;
   lane.passed.page_seen(page.range.after, last, level, review);
@@ -291,6 +295,11 @@ ShardState::Turn ShardState::turn_of(const spi::Row& row, const Shown& shown) {
     return Turn::later;
   }
   if (!gated) return Turn::now;
+  if (lane != nullptr && claim_ends(message, *gated) &&
+      settings_.gate->holds(*gated, message, available_at(row))) {
+    claim_ended_ = true;
+    return Turn::now;
+  }
   const bool in_turn =
       lane == nullptr || lane->passed.class_may_go(*gated, sequence, shown.page_after);
   if (in_turn && !settings_.gate->holds(*gated, message, available_at(row))) return Turn::now;
@@ -304,10 +313,15 @@ ShardState::Turn ShardState::turn_of(const spi::Row& row, const Shown& shown) {
   return Turn::later;
 }
 
+bool ShardState::claim_ends(const Message& message, spi::ClassId gated) const {
+  return settings_.store.claims && !message.has_key() && Unrouted::is_unrouted(gated);
+}
+
 bool ShardState::defer_if_closed(Entry& entry) {
   if (settings_.gate == nullptr) return false;
   const auto gated = settings_.gate->class_of(*entry.message);
   if (!gated || !settings_.gate->holds(*gated, *entry.message, entry.available_at)) return false;
+  if (!entry.was_waiting && claim_ends(*entry.message, *gated)) return false;
   // A sample's topic may have been paused since. What came by the hot path has no key, so it
   // overtakes nothing.
   entry.sample = (entry.sample || entry.source == Source::hot) && settings_.gate->samples(*gated);

@@ -262,6 +262,9 @@ class ShardState {
   Fate admit(spi::Row& row, const Shown& shown, Entry& entry, Taken& taken);
   void keep(Fate fate, Entry entry, Taken& taken);
   Turn turn_of(const spi::Row& row, const Shown& shown);
+  /// Whether a fresh message goes back to the shard that it was written to, because this process
+  /// may have claimed it from one that has a route for it. The dispatcher releases the claim.
+  [[nodiscard]] bool claim_ends(const Message& message, spi::ClassId gated) const;
   Fate place(Entry& entry, LaneState* lane);
   /// If the class was closed while the message was queued, returns true, and the message waits with
   /// its class.
@@ -324,6 +327,8 @@ class ShardState {
   std::vector<spi::Row> due_kept_;
   std::uint32_t due_reads_ = 0;
   bool due_pass_ended_ = false;  // the pass has ended, but rows of it may still be kept
+  bool claim_ended_ = false;      // see `claim_ends`; on the current page
+  BootTime others_wait_until_{};  // until then no rows of other shards are claimed
   bool due_missed_ = false;      // rows of this pass were dropped without being taken
   /// Keys of the overflow wait behind one of two classes: while one class resumes, the keys that
   /// are still blocked wait behind the other.

@@ -88,8 +88,12 @@ struct HasLog {
 
 class UnroutedWorld : public HasLog, public RelayWorld {
  protected:
-  explicit UnroutedWorld(std::shared_ptr<spi::Sink> sink = nullptr)
-      : RelayWorld({.options = {.unroutable_grace = grace, .sink = std::move(sink), .log = &log},
+  explicit UnroutedWorld(std::shared_ptr<spi::Sink> sink = nullptr, bool claims = false)
+      : RelayWorld({.options = {.claim = claims ? ClaimMode::competing : ClaimMode::sharded,
+                                .unroutable_grace = grace,
+                                .sink = std::move(sink),
+                                .log = &log},
+                    .claims = claims,
                     .unroutable = Unroutable::wait}) {}
 
   void write_about(const char* topic, std::string key = {}) {
@@ -289,6 +293,29 @@ TEST_F(UnroutedTest, NamedTopicsHaveClassesOfTheirOwn) {
   EXPECT_TRUE(classes.contains(*relay.unrouted().class_of(build("made.up.7"))));
   EXPECT_FALSE(classes.contains(*relay.unrouted().class_of(build("one.more"))));
   EXPECT_FALSE(relay.unrouted().class_of(build("orders")));
+}
+
+class UnroutedClaimsTest : public UnroutedWorld {
+ protected:
+  UnroutedClaimsTest() : UnroutedWorld(nullptr, true) {}
+};
+
+TEST_F(UnroutedClaimsTest, ClaimOfAMessageWithoutRouteIsReleased) {
+  write_about("new");
+  write_about("new", "k");
+  const auto written = clock.wall_now();
+  pass(minutes(1));
+  ASSERT_EQ(rows_in(State::waiting).size(), 1U);
+  ASSERT_EQ(rows_in(State::pending).size(), 1U);
+  const auto released = rows_in(State::waiting)[0];
+  const auto keyed = rows_in(State::pending)[0];
+  EXPECT_EQ(released.row.attempts, 0U);
+  EXPECT_GT(released.row.due, written) << "it waits, so it belongs to its shard";
+  EXPECT_EQ(released.settled, 1U) << "once only";
+  EXPECT_EQ(keyed.settled, 0U) << "it belongs to its shard anyway";
+  EXPECT_EQ(relay.unrouted().count(), 1U);
+  pass(grace + minutes(1));
+  EXPECT_EQ(rows_in(State::dead).size(), 2U);
 }
 
 class UnroutedSinkTest : public UnroutedWorld {
