@@ -32,7 +32,7 @@ TEST(MetricCatalogue, NamesAreUniqueAndFollowPrometheusConventions) {
     EXPECT_FALSE(metric.help.empty()) << metric.name;
     EXPECT_EQ(metric.labels.find("tenant"), std::string_view::npos) << metric.name;
   }
-  EXPECT_EQ(names.size(), 87U);
+  EXPECT_EQ(names.size(), 93U);
 }
 
 TEST(MetricCatalogue, TheDocumentNamesEveryMetricWithItsKindAndLabels) {

@@ -145,7 +145,7 @@ class SettlerTest : public ::testing::Test {
   sagabox::testing::RecordingLogger log;
   sagabox::testing::RecordingMetrics metrics;
   TableName table = TableName::parse("orders").value();
-  OutboxOptions options{.metrics = &metrics, .log = &log};
+  OutboxOptions options{.unroutable = Unroutable::dead, .metrics = &metrics, .log = &log};
   Registry registry{no_metrics(), table.str()};
   static constexpr std::size_t refused_rows_max = 1'000;
   Relay relay{refusing, store.control(), table,
