@@ -1,8 +1,10 @@
+#include "outbox/dispatch/unrouted.hpp"
 #include "outbox/read/shard_state.hpp"
 #include "unit/outbox/shard_world.hpp"
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <vector>
 
 namespace sagabox::outbox {
@@ -67,6 +69,33 @@ TEST(ShardClaims, SweepThatFindsSomethingGoesOnAtOnce) {
   EXPECT_TRUE(world.state.eager());
   for (int reads = 0; reads < 4; ++reads) world.read();
   EXPECT_FALSE(world.state.eager()) << "nothing more was left";
+}
+
+TEST(ShardClaims, NothingIsTakenFromOthersForAMinuteAfterARowWithoutARoute) {
+  const Registry registry(no_metrics(), "orders");
+  const auto table = TableName::parse("orders").value();
+  // The rows are old by the clock.
+  const Unrouted unrouted(
+      {.registry = registry, .table = table, .clock = system_clock(), .log = no_log()},
+      {.grace = std::chrono::hours(100'000)});
+  auto options = claiming();
+  options.settings.gate = &unrouted;
+  ShardWorld world(options);
+  world.own();
+  world.read_until_calm();
+  const auto page = sweep_of(world);
+  ASSERT_TRUE(page.range.others_too);
+  (void)world.apply(page, {row(7)}, true);
+  EXPECT_EQ(sequences(world.ready), Numbers{7}) << "the dispatcher releases its claim";
+  (void)world.run();
+  world.settle();
+  world.read_until_calm();
+  const auto resting = sweep_of(world);
+  EXPECT_EQ(resting.purpose, Purpose::safety);
+  EXPECT_FALSE(resting.range.others_too);
+  world.now += std::chrono::seconds(61);
+  world.read_until_calm();
+  EXPECT_TRUE(sweep_of(world).range.others_too);
 }
 
 TEST(ShardClaims, NothingTakesTheHotPath) {
