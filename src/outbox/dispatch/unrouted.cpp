@@ -170,14 +170,12 @@ bool Unrouted::opening_due() {
   // A clock that was set back must not stop it.
   if (age < Duration{} || age >= opening_interval || routes_changed()) return true;
   if (age < opening_interval_min) return false;
-  return std::ranges::any_of(seen_, [&](const auto& entry) {
-    return entry.second.fresh && entry.second.until <= now;
-  });
+  return std::ranges::any_of(
+      seen_, [&](const auto& entry) { return entry.second.fresh && entry.second.until <= now; });
 }
 
 void Unrouted::forget_gone(WallTime now) {
-  std::erase_if(missed_,
-                [&](const auto& entry) { return now - entry.second.last >= unasked_max; });
+  std::erase_if(missed_, [&](const auto& entry) { return now - entry.second.last >= unasked_max; });
   for (auto& [name, seen] : seen_) {
     if (!seen.fresh && now - seen.missing_since >= unseen_max) seen.shown = false;
   }

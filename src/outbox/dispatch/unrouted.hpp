@@ -100,7 +100,7 @@ class Unrouted final : public spi::Gate {
     WallTime last{};  ///< when `holds` was last called for one of them
   };
   struct Seen {
-    spi::ClassId id{};  ///< its own; that of the further topics is shared
+    spi::ClassId id{};   ///< its own; that of the further topics is shared
     bool shown = false;  ///< a message was held back, and may still wait
     bool logged = false;
     WallTime since{};

@@ -326,10 +326,10 @@ class ShardState {
   Sequence due_after_{};
   std::vector<spi::Row> due_kept_;
   std::uint32_t due_reads_ = 0;
-  bool due_pass_ended_ = false;  // the pass has ended, but rows of it may still be kept
+  bool due_pass_ended_ = false;   // the pass has ended, but rows of it may still be kept
   bool claim_ended_ = false;      // see `claim_ends`; on the current page
   BootTime others_wait_until_{};  // until then no rows of other shards are claimed
-  bool due_missed_ = false;      // rows of this pass were dropped without being taken
+  bool due_missed_ = false;       // rows of this pass were dropped without being taken
   /// Keys of the overflow wait behind one of two classes: while one class resumes, the keys that
   /// are still blocked wait behind the other.
   std::size_t overflow_ = 0;

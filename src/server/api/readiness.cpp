@@ -97,8 +97,9 @@ wire::TableReadiness Readiness::judge(const std::string& table, const spi::Table
     const auto failing = std::max(now - snapshot.settle_failing_since, Duration{});
     if (failing >= settle_failing_max) {
       looked.ready = false;
-      looked.text = "its store takes no results: " +
-                    std::string(code_name(*snapshot.settle_failure)) + " for " + age_text(failing);
+      looked.text =
+          "its store takes no results: " + std::string(code_name(*snapshot.settle_failure)) +
+          " for " + age_text(failing);
     }
   }
   return looked;
