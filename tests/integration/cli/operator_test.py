@@ -279,7 +279,7 @@ class Looking(OnAFile, unittest.TestCase):
                 (shard,) = table["shards"]
                 self.assertGreater(shard["lease_left_seconds"], 0)
                 self.assertEqual(shard["epoch"], 1)
-                self.assertRegex(self.run_fine("owners"), r"orders: \w+ 1 shard\n")
+                self.assertRegex(self.run_fine("owners"), r"orders: \S+ 1 shard\n")
             finally:
                 demo.terminate()
                 demo.communicate(timeout=PATIENCE)
