@@ -335,7 +335,7 @@ class HubVerbs(FolderTestCase):
 
     def test_the_doctor_looks_at_the_hub(self):
         self.make_tables()
-        self.publish()
+        self.publish("--payload", '{"order":17}')
         found = self.run_verb("doctor", code=1).stdout
         self.assertRegex(found, r"1 event is not routed, the oldest for \S+: no process has the role router")
 
