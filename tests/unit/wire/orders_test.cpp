@@ -72,8 +72,9 @@ TEST(WireOrders, BytesAreReadAsTheyWereWritten) {
   testing::FakeClock clock;
   UlidSource ids(clock, system_random());
   const auto message =
-      Message::build_shared({.topic = "a.b.c.v1", .payload = bytes(std::string("\0\xff", 2))}, {},
-                            ids, clock)
+      Message::build_shared(
+          {.topic = "a.b.c.v1", .payload = bytes(std::string("\0\xff", 2)), .id = "m-2"}, {}, ids,
+          clock)
           .value();
   const auto order = read_back(text_of(*message, std::optional<std::string>()),
                                [](Fields& fields) { return read_message_order(fields, {}); });
