@@ -182,14 +182,17 @@ struct NewSecret {
   std::optional<WallTime> overlap_until{};
 };
 
-/// What became of the secrets when they were sealed by another key.
+/// The result of sealing all secrets by another key.
 struct ResealReport {
   std::uint64_t secrets = 0;   ///< that sign
   std::uint64_t current = 0;   ///< of them, sealed by the first key already
   std::uint64_t resealed = 0;  ///< now, or those that would be
-  /// Of them: opened by none of the keys. Rotate the secrets of these subscriptions.
+  /// Secrets that none of the keys opens. Rotate the secrets of these subscriptions.
   std::uint64_t unreadable = 0;
   std::vector<SubscriptionId> unreadable_first{};  ///< a few of their subscriptions
+
+  /// False if secrets were changed meanwhile or cannot be opened: another key is still needed.
+  [[nodiscard]] bool complete() const noexcept { return current + resealed == secrets; }
 };
 
 struct CreatedSubscription {
@@ -398,7 +401,7 @@ class HubAdmin {
   /// are more than `requeue_rows_max`, or if the subscription of one is disabled.
   Result<RequeueReport> requeue_matching(const RequeueOrder& order, const std::string& note = {});
 
-  /// What is wrong with the hub as a whole, for `sagabox doctor`. Not for callers bound to a
+  /// Lists what is wrong with the hub as a whole, for `sagabox doctor`. Not for callers bound to a
   /// tenant.
   Result<std::vector<spi::Finding>> findings() const;
 

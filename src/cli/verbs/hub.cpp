@@ -96,12 +96,13 @@ std::string secrets_text(std::uint64_t count) {
   return fmt::format("{} {}", count, count == 1 ? "secret" : "secrets");
 }
 
-/// What came of it, in one line.
+/// The result in one line.
 std::string reseal_text(const ResealReport& report, bool dry_run) {
   const auto all = secrets_text(report.secrets);
   if (dry_run) return fmt::format("{}, {} would be sealed again", all, report.resealed);
   const auto done = fmt::format("{}, {} sealed again", all, report.resealed);
   if (report.unreadable > 0) return done;
+  if (!report.complete()) return done + "; others were changed meanwhile: run it again";
   return done + ": all of them are sealed by the first key, and the others can go";
 }
 
@@ -116,10 +117,10 @@ int run_hub_reseal(const ResealArguments& arguments) {
     session.out().print(fmt::format(
         R"({{"secrets":{},"current":{},"resealed":{},"unreadable":{},"dry_run":{}}})",
         report.secrets, report.current, report.resealed, report.unreadable, arguments.dry_run));
-    return report.unreadable == 0 ? exit_fine : exit_failed;
+    return report.complete() ? exit_fine : exit_failed;
   }
   session.out().print(reseal_text(report, arguments.dry_run));
-  if (report.unreadable == 0) return exit_fine;
+  if (report.unreadable == 0) return report.complete() ? exit_fine : exit_failed;
   std::string whose;
   for (const auto& id : report.unreadable_first) {
     whose += (whose.empty() ? "" : ", ") + id.str();

@@ -586,6 +586,9 @@ TEST_F(HubAdminTest, SealsAllSecretsByTheFirstKey) {
   const auto again = with_keys(both).reseal(false).value();
   EXPECT_EQ(again.current, 3U);
   EXPECT_EQ(again.resealed, 0U);
+  EXPECT_TRUE(again.complete());
+  EXPECT_FALSE((ResealReport{.secrets = 2, .current = 1}).complete())
+      << "one was changed meanwhile";
   // The old key can go.
   const auto box = delivery::SecretBox::create(next).value();
   for (const auto& of : store_.hub()->subscriptions.secrets(std::array{id, other}).value()) {
@@ -599,6 +602,7 @@ TEST_F(HubAdminTest, SealsAllSecretsByTheFirstKey) {
   EXPECT_EQ(lost.unreadable, 3U);
   EXPECT_EQ(lost.resealed, 0U);
   EXPECT_FALSE(lost.unreadable_first.empty());
+  EXPECT_FALSE(lost.complete());
   EXPECT_EQ(with_keys(both, "acme").reseal(true).error().code, Code::auth_denied);
   EXPECT_EQ(with_keys("").reseal(true).error().code, Code::tx_invalid_state);
 }
