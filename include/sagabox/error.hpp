@@ -58,7 +58,7 @@ Severity severity(Code code) noexcept;
 /// A short text that is safe to show to the public: it contains no table, host, id or payload.
 std::string_view public_message(Code code) noexcept;
 
-/// What went wrong and what to do next. Never contains a payload or a secret.
+/// Says what went wrong and what to do next. Never contains a payload or a secret.
 struct Error {
   Code code = Code::unknown_internal;
   std::string message;

@@ -32,7 +32,8 @@ enum class HeadPolicy : std::uint8_t {
   park,   ///< it is quarantined at its first failure with its sequence; they are delivered
 };
 
-/// What becomes of a message whose topic has no listener and no route in the process that reads it.
+/// Says what happens to a message whose topic has no listener and no route in the process that
+/// reads it.
 enum class Unroutable : std::uint8_t {
   wait,  ///< for `unroutable_grace`, no attempt is spent: a process of another version may know it
   dead,  ///< it is dead at once
@@ -65,8 +66,9 @@ struct OutboxOptions {
   RetryPolicy retry{};
   HeadPolicy head_policy = HeadPolicy::block;
   Unroutable unroutable = Unroutable::wait;
-  /// Counted from when the message was written, or later became due: no restart prolongs it. Then
-  /// it is dead, TX.UNROUTABLE.
+  /// How long such a message waits before it is dead, TX.UNROUTABLE: from when it was written or
+  /// became due, or from when this process first missed its topic, if that was later. Restarts
+  /// prolong it to 24 times this at most.
   Duration unroutable_grace = std::chrono::hours(1);
   /// Done messages are kept so long, to be replayed; 0 deletes them at once.
   Duration retention = std::chrono::hours(24 * 7);

@@ -19,7 +19,7 @@ struct OwnerView {
     std::string topic;
     std::string tenant;
   };
-  /// Who has a message that was read and whose result is not stored yet.
+  /// Says who has a message that was read and whose result is not stored yet.
   enum class With : std::uint8_t {
     owner,         ///< queued, or its result is to be stored
     handler,       ///< its listener runs

@@ -36,7 +36,7 @@ std::string_view saga_state_name(SagaState state) noexcept;
 std::optional<SagaState> saga_state_from_name(std::string_view name) noexcept;
 constexpr bool has_ended(SagaState state) noexcept { return state >= SagaState::completed; }
 
-/// What a person must do before a saga continues.
+/// The act that a person must do before a saga continues.
 enum class SagaPersonWait : std::uint8_t {
   none,
   decision,  ///< a step is held: its result is unknown, or it cannot be compensated

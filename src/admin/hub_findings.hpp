@@ -9,7 +9,7 @@
 
 namespace sagabox::admin {
 
-/// What a look at the delivery hub found. Null: it could not be asked from here.
+/// The state of the delivery hub as it was read. Null members could not be asked from here.
 struct HubFacts {
   WallTime now{};
   std::optional<spi::UnroutedEvents> unrouted{};
@@ -21,7 +21,7 @@ struct HubFacts {
 /// An event that is younger is on its way.
 inline constexpr Duration unrouted_max = std::chrono::minutes(5);
 
-/// What is wrong with it, for `sagabox doctor`.
+/// Lists what is wrong with it, for `sagabox doctor`.
 std::vector<spi::Finding> findings_of(const HubFacts& facts);
 
 }  // namespace sagabox::admin

@@ -170,7 +170,8 @@ Parts table_parts() {
   parts.push_back(value<T>(
                       "unroutable_grace",
                       [](auto& table) -> auto& { return table.options.unroutable_grace; },
-                      "from when a message was written or became due; then it is dead")
+                      "how long such a message waits from when it was due or its topic first "
+                      "missed; then it is dead")
                       .between("0", long_time));
   parts.push_back(value<T>(
       "strict_topics", [](auto& table) -> auto& { return table.options.rules.strict_topics; },

@@ -7,7 +7,7 @@
 namespace sagabox::cli {
 namespace {
 
-/// What the drivers, and the servers behind them, say of one cause.
+/// Texts by which drivers, and the servers behind them, name one cause.
 struct ConnectCause {
   std::vector<std::string_view> said;
   std::string_view cure;

@@ -5,7 +5,7 @@
 
 namespace sagabox::cli {
 
-/// What to do about a store or broker that cannot be reached, by the error that came. An error that
+/// Says what to do about a store or broker that cannot be reached, by its error. An error that
 /// names several servers may have several causes: all of them are answered.
 std::string connect_cure(std::string_view error);
 

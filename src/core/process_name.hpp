@@ -12,7 +12,7 @@ namespace sagabox {
 /// names of pods differ.
 std::string process_name(std::string_view host, std::uint64_t pid, std::size_t length_max);
 
-/// Of this process.
+/// The name of this process.
 std::string own_process_name(std::size_t length_max);
 
 }  // namespace sagabox

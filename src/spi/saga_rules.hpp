@@ -28,7 +28,7 @@ struct StoredSagas {
   std::map<SagaId, std::uint64_t> versions;  ///< of the stored sagas
   /// The active saga that holds each isolation key, by tenant and key.
   std::map<std::pair<std::string, std::string>, SagaId> holders;
-  /// Of the batch, if it writes no saga: those that are there.
+  /// The commands of the batch whose results are stored, if it writes no saga.
   std::set<CommandId> results;
 };
 /// Fills `conflicting` and `reasons` of the reply.

@@ -35,7 +35,7 @@ struct MoveOrder {
   std::optional<std::string> tenant{};
   bool as_new = false;
 };
-/// What a move takes besides ids, sequences and tenant.
+/// The fields of a move besides ids, sequences and tenant.
 enum class MoveTakes : std::uint8_t { nothing, note, as_new };
 void put_members(JsonOut& json, const MoveOrder& order);
 MoveOrder read_move_order(Fields& fields, MoveTakes takes);

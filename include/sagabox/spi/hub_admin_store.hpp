@@ -65,7 +65,7 @@ struct DeliveryCount {
   bool more = false;                 ///< there are more than were counted
 };
 
-/// What the deliveries of a store look like as a whole.
+/// Figures of all deliveries of a store.
 struct HubStats {
   struct State {
     std::uint64_t deliveries = 0;
@@ -144,7 +144,7 @@ class HubAdminStore {
   virtual Result<std::optional<DeadDelivery>> dead(const DeliveryId& id) = 0;
   /// By subscription and state; those that completed are left out.
   virtual Result<std::vector<DeliveryCount>> count(const DeliveryCountRequest& request) = 0;
-  /// Of each state so many are counted.
+  /// At most so many of each state are counted.
   virtual Result<HubStats> stats(std::uint64_t rows_max) = 0;
   virtual Result<UnroutedEvents> unrouted(std::uint64_t rows_max) = 0;
   /// Of the newest attempts, so many.

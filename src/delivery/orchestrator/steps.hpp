@@ -32,7 +32,8 @@ struct Fences {
 struct ReadSubscriptions {
   std::uint64_t after = 0;
 };
-/// Of deliveries that are open: they may have been disabled for so long that no list has them.
+/// Reads the subscriptions of open deliveries by id: they may have been disabled for so long that
+/// no list has them.
 struct ReadNamed {
   std::vector<SubscriptionId> subscriptions;
 };

@@ -57,7 +57,7 @@ struct JobWorkerOptions {
   /// Leased, sent, or with a result that is not written yet.
   std::uint32_t in_hand_max = 256;
   std::uint32_t lease_rows_max = 256;
-  /// Of payloads of jobs in hand; one job may have more.
+  /// The most bytes of payloads of jobs in hand; one job may have more.
   std::size_t in_hand_bytes_max = std::size_t{64} * 1024 * 1024;
   /// Of one write.
   std::uint32_t finish_rows_max = 256;

@@ -31,7 +31,7 @@ struct FunctionOptions {
   Logger* log = &no_log();
 };
 
-/// What completions share with the functions, which they can outlive.
+/// State that completions share with the functions, which they can outlive.
 struct FunctionsLink {
   std::shared_mutex mutex;  // of `alive`
   bool alive = true;        ///< whether completions may still tell anyone

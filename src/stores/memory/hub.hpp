@@ -139,7 +139,7 @@ class HubAdmin final : public spi::HubAdminStore {
   Database& database_;
 };
 
-/// The names of the bells that roles wait for.
+/// The names of the signals that roles wait for.
 inline constexpr std::string_view hub_events_signal = "hub:events";
 inline constexpr std::string_view hub_deliveries_signal = "hub:deliveries";
 inline constexpr std::string_view hub_jobs_signal = "hub:jobs";
